@@ -1,0 +1,1 @@
+"""arena: capability and reliability of System One decision models, measured together."""

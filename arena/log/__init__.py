@@ -1,0 +1,1 @@
+"""Append, read, blobs, cache."""

@@ -1,0 +1,1 @@
+"""Plan, schedule, record, summarise, resume, replay."""

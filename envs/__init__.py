@@ -1,0 +1,1 @@
+"""Environments over sessions: web pages, tool sandboxes, games."""

@@ -1,0 +1,1 @@
+"""Logs to tables, plots and a static site."""

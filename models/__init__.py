@@ -1,0 +1,1 @@
+"""Deciders: wire adapters, embedded models, baselines, fakes."""

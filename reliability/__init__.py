@@ -1,0 +1,1 @@
+"""Variants, stability, null detection and metrics, from logs."""

@@ -1,0 +1,1 @@
+"""Suites as frozen data: the domain-tier registry, generators, importers."""

@@ -1,0 +1,1 @@
+"""Record in, verdict out: pure judgements of recorded end states."""

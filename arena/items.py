@@ -85,6 +85,8 @@ class EpisodeRef(Frozen):
     """One frozen episode of an environment: which recording, and where it stands in the registry.
 
     ``env`` and ``verifier`` are registry ids; ``path`` is the recording (file or key) the environment opens.
+    ``steps``: recorded gold steps; ``characters``: size of all recorded states and questions as JSON (for
+    estimates).
     """
 
     id: str
@@ -96,6 +98,8 @@ class EpisodeRef(Frozen):
     verifier: str
     path: str
     sha256: str
+    steps: int = 1
+    characters: int = 0
     group: str | None = None
 
 

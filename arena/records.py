@@ -152,7 +152,7 @@ class Step(Frozen):
 
 
 class Episode(Frozen):
-    """One episode played: the line of ``episodes.jsonl``.
+    """One episode played: the line of ``episodes.jsonl``. ``id`` is its case, ``unit`` the recorded episode.
 
     ``ending``: the verifier's word on the end state. ``claimed``: how the model ended it (``done``,
     ``blocked``, or None). ``flags``: e.g. ``off_tape``, ``forbidden``, ``truncated``. ``key_nodes``: share of
@@ -164,7 +164,7 @@ class Episode(Frozen):
     protocol: str
     run: str
     id: str
-    case: str
+    unit: str
     domain: str
     tier: str
     suite: str
@@ -175,6 +175,7 @@ class Episode(Frozen):
     recording_sha256: str
     variant: Variant
     repeat: int = 0
+    retry: int = 0
     steps: Annotated[tuple[Step, ...], Field(strict=False)]
     gold_steps: int
     ending: Ending

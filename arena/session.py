@@ -151,8 +151,12 @@ class Session(Protocol):
 class Environment(Protocol):
     """Opens sessions; owns what they share (a browser, an engine) and closes it."""
 
-    async def open(self, path: str, *, order: tuple[str, ...] | None = None) -> Session:
-        """A session over the recording at ``path`` (absolute)."""
+    async def open(self, path: str, *, ask_prefix: str) -> Session:
+        """A session over the recording at ``path`` (absolute). Asks are named ``{ask_prefix}:{phase}:{step}``."""
+        ...
+
+    def recorded(self, path: str) -> list[Turn]:
+        """The recorded gold steps as turns, read from the recording alone (no browser, no engine)."""
         ...
 
     async def aclose(self) -> None:

@@ -1,0 +1,75 @@
+"""The response cache: replies by model identity and exact request bytes, in one SQLite file (WAL).
+
+The key holds everything that decides an answer (model name and identity, protocol, request bytes), so
+model B is never reported with A's answers. Only replies that were read are kept. Repeats and the latency
+lane never look here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from arena.errors import MissingNeed
+from arena.identity import PROTOCOL, dump, load
+from arena.records import Attempt, ModelCard
+from arena.session import Reply
+
+
+def cache_path() -> Path:
+    """``$ARENA_CACHE`` or the user's cache folder, plus ``responses.sqlite``."""
+    root = os.environ.get("ARENA_CACHE")
+    return (Path(root) if root else user_cache_path("arena")) / "responses.sqlite"
+
+
+class ResponseCache:
+    """Replies of one model. ``open`` it once per run."""
+
+    def __init__(self, path: Path, card: ModelCard) -> None:
+        identity = dump([PROTOCOL, card.name, card.version, card.identity], sort=True)
+        self._prefix = hashlib.sha256(identity).digest()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(path, isolation_level=None, timeout=30.0)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            self._db.execute("CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, reply BLOB) WITHOUT ROWID")
+        except (OSError, sqlite3.Error) as error:
+            raise MissingNeed(
+                f"the response cache {path} cannot be opened: {error}", hint="set ARENA_CACHE, or use --no-cache"
+            ) from error
+
+    def _key(self, request: bytes) -> bytes:
+        return hashlib.sha256(self._prefix + request).digest()
+
+    def get(self, request: bytes) -> Reply | None:
+        """The reply recorded for exactly these bytes, marked ``cached``."""
+        found = self._db.execute("SELECT reply FROM replies WHERE key = ?", (self._key(request),)).fetchone()
+        if found is None:
+            return None
+        body = load(found[0])
+        attempts = tuple(Attempt.model_validate(attempt) for attempt in body.pop("attempts"))
+        return Reply(**body, attempts=attempts, cached=True)
+
+    def put(self, request: bytes, reply: Reply) -> None:
+        """Keep a reply that was read (outcome ``ok``); anything else must be asked again."""
+        if reply.outcome != "ok":
+            return
+        body = {
+            "answers": dict(reply.answers),
+            "body": reply.body,
+            "latency_ms": reply.latency_ms,
+            "server_latency_ms": reply.server_latency_ms,
+            "usage": None if reply.usage is None else dict(reply.usage),
+            "model_version": reply.model_version,
+            "attempts": [attempt.model_dump() for attempt in reply.attempts],
+        }
+        self._db.execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (self._key(request), dump(body)))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()

@@ -1,0 +1,178 @@
+"""Read a run: header, decisions, episodes. Streams; never splits on anything but a newline byte.
+
+A line that ends without its newline is torn: it was never finished and is not read. Any other line that
+cannot be read is an error with file and line number. Ids are unique: a second line under the same id and
+retry number is an error; under a higher retry number it replaces the first.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, cast
+
+import orjson
+
+from arena.errors import LogCorrupt, UsageError
+from arena.identity import load
+from arena.log.blobs import Blobs
+from arena.records import SCHEMA, Decision, Episode
+from arena.types import JSON
+
+CONFIG, SUMMARY = "config.json", "summary.json"
+DECISIONS, EPISODES = "decisions.jsonl", "episodes.jsonl"
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What ``arena list runs`` shows: the config and, once finished, the summary."""
+
+    folder: Path
+    config: Row
+    summary: Row | None
+
+
+def log_file(folder: Path, name: str) -> Path | None:
+    """The finished (gzip) or running (plain) form of a log, or None. A finished one wins: it was renamed whole."""
+    packed, plain = folder / f"{name}.gz", folder / name
+    return packed if packed.exists() else plain if plain.exists() else None
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    if path.suffix == ".gz":
+        with gzip.open(path, "rb") as packed:
+            yield cast(IO[bytes], packed)
+    else:
+        with path.open("rb") as handle:
+            yield handle
+
+
+def iter_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """(line number from 1, line without its newline) of a plain or gzip log; a torn last line is left out.
+
+    Raises:
+        LogCorrupt: a gzip log that is cut short or damaged.
+    """
+    number = 0
+    try:
+        with _opened(path) as handle:
+            for number, line in enumerate(handle, 1):
+                if line.endswith(b"\n"):
+                    yield number, line[:-1]
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise LogCorrupt(f"{path} is damaged after line {number}: {error}") from error
+
+
+def iter_rows(path: Path) -> Iterator[Row]:
+    """Every complete line as a dict, in file order.
+
+    Raises:
+        LogCorrupt: a line that is not one JSON object of a known schema; names file and line.
+    """
+    for number, line in iter_lines(path):
+        try:
+            row = orjson.loads(line)
+        except ValueError:
+            try:
+                row = load(line)
+            except ValueError as error:
+                raise LogCorrupt(f"{path}:{number}: not JSON: {error}") from error
+        if not isinstance(row, dict):
+            raise LogCorrupt(f"{path}:{number}: expected an object, found {type(row).__name__}")
+        if row.get("schema_version") != SCHEMA:
+            raise LogCorrupt(f"{path}:{number}: schema {row.get('schema_version')!r}, this arena reads {SCHEMA}")
+        yield row
+
+
+class RunReader:
+    """A run folder, read only."""
+
+    def __init__(self, folder: Path) -> None:
+        if not (folder / CONFIG).is_file():
+            raise UsageError(f"{folder} is not a run: it has no {CONFIG}", hint="see: arena list runs")
+        self.folder = folder
+        self.config: Row = _read_json(folder / CONFIG)
+        self.blobs = Blobs(folder / "blobs")
+
+    @property
+    def summary(self) -> Row | None:
+        """The stored summary, or None while the run is unfinished."""
+        path = self.folder / SUMMARY
+        return _read_json(path) if path.is_file() else None
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run reached its end."""
+        return (self.folder / SUMMARY).is_file()
+
+    def rows(self) -> Iterator[Row]:
+        """Decisions as dicts, each id once (its highest retry), in file order of that line."""
+        yield from _unique(self.folder, DECISIONS)
+
+    def decisions(self) -> Iterator[Decision]:
+        """Decisions, validated."""
+        for row in self.rows():
+            yield Decision.model_validate_json(orjson.dumps(row))
+
+    def episode_rows(self) -> Iterator[Row]:
+        """Episodes as dicts, each id once."""
+        yield from _unique(self.folder, EPISODES)
+
+    def episodes(self) -> Iterator[Episode]:
+        """Episodes, validated."""
+        for row in self.episode_rows():
+            yield Episode.model_validate_json(orjson.dumps(row))
+
+    def state(self, row: Row) -> JSON:
+        """The state of a decision row, from the line or from its blob."""
+        name = row.get("state_blob")
+        return row["state"] if name is None else load(self.blobs.get(name))
+
+
+def _unique(folder: Path, name: str) -> Iterator[Row]:
+    path = log_file(folder, name)
+    if path is None:
+        return
+    latest: dict[bytes, int] = {}
+    for number, row in enumerate(iter_rows(path), 1):
+        key, retry = str(row.get("id")).encode(), int(row.get("retry", 0))
+        if key in latest and retry <= latest[key]:
+            raise LogCorrupt(f"{path}:{number}: id {row.get('id')} occurs twice")
+        latest[key] = retry
+    if any(latest.values()):
+        for row in iter_rows(path):
+            if int(row.get("retry", 0)) == latest[str(row.get("id")).encode()]:
+                yield row
+    else:
+        yield from iter_rows(path)
+
+
+def read_header(folder: Path) -> Header:
+    """Config and summary of a run, without opening its logs."""
+    summary = folder / SUMMARY
+    return Header(folder, _read_json(folder / CONFIG), _read_json(summary) if summary.is_file() else None)
+
+
+def find_runs(root: Path) -> Iterator[Header]:
+    """Headers of all runs under ``root``, by folder name. Opens no log."""
+    if root.is_dir():
+        for folder in sorted(root.iterdir()):
+            if (folder / CONFIG).is_file():
+                yield read_header(folder)
+
+
+def _read_json(path: Path) -> Row:
+    try:
+        value = load(path.read_bytes())
+    except ValueError as error:
+        raise LogCorrupt(f"{path} is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise LogCorrupt(f"{path}: expected an object, found {type(value).__name__}")
+    return value

@@ -1,0 +1,191 @@
+"""One evaluation from configuration to summary; reads as the list of its steps.
+
+select and plan -> estimate -> (dry run stops) -> paid check -> preflight -> resolve -> open or resume the
+run folder -> schedule -> summarise -> finish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from arena.envs import ENVIRONMENTS
+from arena.errors import ConfigMismatch, UsageError
+from arena.leaderboard.summary import summarise
+from arena.log.cache import ResponseCache, cache_path
+from arena.log.reader import RunReader, read_header
+from arena.log.writer import RunWriter
+from arena.models import ModelOptions, open_model, preflight
+from arena.records import ModelCard
+from arena.run import config as configs
+from arena.run.config import Operation, RunConfig
+from arena.run.plan import Estimate, Plan
+from arena.run.record import Channel, Past, Tally, read_past
+from arena.run.schedule import Schedule, utc_now
+from arena.session import Decider, Environment, Trainable, WireDecider
+from arena.tasks import domain, lock_digest, training_examples
+from arena.verifiers import VERIFIERS
+
+WIRE_CONCURRENCY = 8
+
+
+class Reporter:
+    """What a front end may show while a run goes on. The base class shows nothing."""
+
+    def planned(self, estimate: Estimate, card: ModelCard) -> None:
+        """The plan is made; nothing was asked yet."""
+
+    def opened(self, folder: Path, resumed: int, total: int) -> None:
+        """The run folder is open; ``resumed`` of ``total`` cases were already done."""
+
+    def progress(self, tally: Tally) -> None:
+        """Some case ended."""
+
+    def closed(self) -> None:
+        """No more progress will come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How an evaluation ended. ``folder`` and ``summary`` are None after a dry run."""
+
+    estimate: Estimate
+    folder: Path | None
+    summary: dict[str, Any] | None
+
+
+async def evaluate(config: RunConfig, operation: Operation, reporter: Reporter, dry_run: bool = False) -> Result:
+    """Run (or resume) one evaluation.
+
+    Raises:
+        ArenaError: with the exit code the command should end with.
+    """
+    async with AsyncExitStack() as stack:
+        plan = Plan(config)
+        decider = open_model(config.model, ModelOptions.model_validate(config.model_options))
+        stack.push_async_callback(decider.aclose)
+        estimate = plan.estimate(decider.card.usd_per_million_input_tokens, None)
+        reporter.planned(estimate, decider.card)
+        if dry_run:
+            return Result(estimate, None, None)
+        _check_paid(decider.card, operation, estimate)
+        environments = _open_environments(plan, config, stack)
+        identities = {name: environment.identity() for name, environment in environments.items()}
+        data = {name: lock_digest(name) for name in config.domains}
+        resolved = configs.resolve(config, decider.card.model_dump(mode="json"), identities, data)
+        folder = choose_folder(resolved, operation)
+        if (done := _already_complete(folder, operation)) is not None:
+            return Result(estimate, folder, done)
+        await preflight(decider)
+        _train(decider, plan)
+        with RunWriter(folder, _header(resolved, config, folder.name)) as writer:
+            tally = Tally()
+            past = read_past(RunReader(folder), tally)
+            schedule = Schedule(
+                run=folder.name,
+                channel=_channel(decider, config, operation, past, stack),
+                writer=writer,
+                tally=tally,
+                stop=config.stop,
+                environments=environments,
+                verifiers={name: VERIFIERS.get(name) for name in plan.verifiers()},
+                on_progress=reporter.progress,
+            )
+            reporter.opened(folder, sum(past.answered.values()) + len(past.episodes), estimate.cases)
+            try:
+                await schedule.carry_out(plan, *_limits(decider, config, operation))
+            finally:
+                reporter.closed()
+            summary = summarise(RunReader(folder))
+            writer.finish(summary)
+        return Result(estimate, folder, summary)
+
+
+def _check_paid(card: ModelCard, operation: Operation, estimate: Estimate) -> None:
+    if card.paid and not operation.allow_paid:
+        usd = "unknown (no price is set)" if estimate.usd is None else f"about {estimate.usd:.2f} USD"
+        raise UsageError(
+            f"{card.name} is a paid endpoint; this run would cost {usd} "
+            f"for {estimate.decisions} decisions, about {estimate.input_tokens} input tokens",
+            hint="add --allow-paid to go on, or --dry-run to see the whole estimate",
+        )
+
+
+def _open_environments(plan: Plan, config: RunConfig, stack: AsyncExitStack) -> dict[str, Environment]:
+    opened: dict[str, Environment] = {}
+    for name in plan.environments():
+        factory: Callable[..., Environment] = ENVIRONMENTS.get(name)
+        opened[name] = factory(**config.environment)
+        stack.push_async_callback(opened[name].aclose)
+    return opened
+
+
+def choose_folder(resolved: dict[str, Any], operation: Operation) -> Path:
+    """The run folder of a resolved configuration: its own, or the next free one under ``fresh``.
+
+    Raises:
+        ConfigMismatch: the folder holds a run of another configuration; names the keys.
+    """
+    name = configs.run_id(resolved)
+    folder = operation.out or operation.root / name
+    if operation.fresh:
+        base, n = folder, 2
+        while (folder / "config.json").exists():
+            folder, n = base.with_name(f"{base.name}-{n}"), n + 1
+    if (folder / "config.json").exists():
+        before = read_header(folder).config.get("resolved")
+        if keys := configs.differing(before, resolved):
+            raise ConfigMismatch(str(folder), keys)
+    elif folder.exists() and any(path.name != ".lock" for path in folder.iterdir()):
+        raise UsageError(f"{folder} exists and is not a run", hint="choose another --out")
+    return folder
+
+
+def _already_complete(folder: Path, operation: Operation) -> dict[str, Any] | None:
+    if not (folder / "config.json").exists() or operation.retry_errors:
+        return None
+    return RunReader(folder).summary
+
+
+def _header(resolved: dict[str, Any], config: RunConfig, run: str) -> dict[str, Any]:
+    return {
+        "run": run,
+        "resolved": resolved,
+        "limited": config.limited,
+        "started_at": utc_now(),
+        "hardware": configs.hardware(),
+        "packages": configs.packages(),
+        "git": configs.git(),
+    }
+
+
+def _channel(
+    decider: Decider, config: RunConfig, operation: Operation, past: Past, stack: AsyncExitStack
+) -> Channel:
+    """Wire models are cached (a call costs money or time); embedded ones answer faster than a look-up."""
+    cache = None
+    if operation.cache and config.lane == "throughput" and isinstance(decider, WireDecider):
+        cache = ResponseCache(cache_path(), decider.card)
+        stack.callback(cache.close)
+    return Channel(decider, cache, config.lane, config.deadline_s, past, read_cache=not operation.fresh)
+
+
+def _limits(decider: Decider, config: RunConfig, operation: Operation) -> tuple[int, int]:
+    """(requests in flight, sessions open). The latency lane and embedded models go one at a time."""
+    if config.lane == "latency":
+        return 1, 1
+    default = WIRE_CONCURRENCY if isinstance(decider, WireDecider) else 1
+    return operation.concurrency or default, operation.sessions
+
+
+def _train(decider: Decider, plan: Plan) -> None:
+    """Fit a supervised baseline on the train split of the suites it will meet, and on nothing else."""
+    if not isinstance(decider, Trainable):
+        return
+    for name in plan.config.domains:
+        examples = training_examples(name)
+        if examples:
+            decider.fit(domain(name).suite_id, examples)

@@ -1,0 +1,1 @@
+"""The parts of ``arena.leaderboard.statistics``, which re-exports them."""

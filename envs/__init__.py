@@ -1,1 +1,18 @@
-"""Environments over sessions: web pages, tool sandboxes, games."""
+"""Environments over sessions: web pages, tool sandboxes, games.
+
+``ENVS`` maps a versioned id to a factory of ``arena.session.Environment``; nothing heavy is imported
+before one is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from arena.registry import Registry
+from arena.session import Environment
+
+ENVS: Registry[Callable[..., Environment]] = Registry(
+    "environment",
+    "arena.envs",
+    {"web/replay-v1": "arena.envs.web:open_environment"},
+)

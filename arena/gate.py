@@ -135,7 +135,8 @@ def _distribution(labels: tuple[str, ...], raw: JSON) -> tuple[dict[str, float] 
     if len(raw) != len(labels):
         unknown = next(key for key in raw if key not in values)
         return None, f"option {unknown!r} is unknown"
-    total = fsum(values.values())
+    # fsum refuses sums beyond the floats; where one option alone is past the band, exactness is of no use.
+    total = fsum(values.values()) if max(values.values()) <= SUM_HIGH + _SLACK else sum(values.values())
     if total == 0.0:
         return None, "all probabilities are zero"
     if not SUM_LOW - _SLACK <= total <= SUM_HIGH + _SLACK:

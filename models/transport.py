@@ -170,6 +170,8 @@ class _Call:
         clock = self._transport.clock
         started = clock()
         waited = started - self._ended if self._attempts else 0.0
+        if not self._attempts:
+            self._begun = started
         status = request_id = None
         failed: str | None = "cut off by the deadline"
         self._response = None

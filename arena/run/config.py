@@ -52,7 +52,6 @@ class RunConfig(Frozen):
     repeats: int = 1
     environment: dict[str, JSON] = Field(default_factory=dict)
     lane: Lane = "throughput"
-    deadline_s: float = 300.0
     stop: StopRule = StopRule()
     capability: bool = True
     reliability: ReliabilityPlan | None = None
@@ -89,12 +88,12 @@ def resolve(config: RunConfig, card: JSON, environments: JSON, data: JSON) -> di
 
 def differing(before: JSON, now: JSON, prefix: str = "") -> list[str]:
     """Dotted keys at which two resolved configurations differ."""
-    if isinstance(before, dict) and isinstance(now, dict):
-        keys = sorted({*before, *now})
-        return [
-            spot for key in keys for spot in differing(before.get(key), now.get(key), f"{prefix}.{key}" if prefix else key)
-        ]
-    return [] if before == now else [prefix]
+    if not (isinstance(before, dict) and isinstance(now, dict)):
+        return [] if before == now else [prefix]
+    found = []
+    for key in sorted({*before, *now}):
+        found += differing(before.get(key), now.get(key), f"{prefix}.{key}" if prefix else key)
+    return found
 
 
 def run_id(resolved: dict[str, Any]) -> str:

@@ -12,8 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from arena.envs import ENVIRONMENTS
+from pydantic import ValidationError
+
+from arena.envs import ENVS
 from arena.errors import ConfigMismatch, UsageError
+from arena.identity import digest
 from arena.leaderboard.summary import summarise
 from arena.log.cache import ResponseCache, cache_path
 from arena.log.reader import RunReader, read_header
@@ -26,10 +29,12 @@ from arena.run.plan import Estimate, Plan
 from arena.run.record import Channel, Past, Tally, read_past
 from arena.run.schedule import Schedule, utc_now
 from arena.session import Decider, Environment, Trainable, WireDecider
-from arena.tasks import domain, lock_digest, training_examples
+from arena.tasks import domain, training_examples
 from arena.verifiers import VERIFIERS
 
 WIRE_CONCURRENCY = 8
+LONGEST_CALL_S = 600.0
+"""A call that its own transport has not ended by then is ended here."""
 
 
 class Reporter:
@@ -65,7 +70,7 @@ async def evaluate(config: RunConfig, operation: Operation, reporter: Reporter, 
     """
     async with AsyncExitStack() as stack:
         plan = Plan(config)
-        decider = open_model(config.model, ModelOptions.model_validate(config.model_options))
+        decider = open_model(config.model, model_options(config), need_key=not dry_run)
         stack.push_async_callback(decider.aclose)
         estimate = plan.estimate(decider.card.usd_per_million_input_tokens, None)
         reporter.planned(estimate, decider.card)
@@ -74,7 +79,7 @@ async def evaluate(config: RunConfig, operation: Operation, reporter: Reporter, 
         _check_paid(decider.card, operation, estimate)
         environments = _open_environments(plan, config, stack)
         identities = {name: environment.identity() for name, environment in environments.items()}
-        data = {name: lock_digest(name) for name in config.domains}
+        data = {name: digest(domain(name).lock.model_dump(mode="json"), 64) for name in config.domains}
         resolved = configs.resolve(config, decider.card.model_dump(mode="json"), identities, data)
         folder = choose_folder(resolved, operation)
         if (done := _already_complete(folder, operation)) is not None:
@@ -104,6 +109,22 @@ async def evaluate(config: RunConfig, operation: Operation, reporter: Reporter, 
         return Result(estimate, folder, summary)
 
 
+def model_options(config: RunConfig) -> ModelOptions:
+    """The options of a configuration's model.
+
+    Raises:
+        UsageError: an option that no model takes.
+    """
+    try:
+        return ModelOptions.model_validate(config.model_options)
+    except ValidationError as error:
+        first = error.errors()[0]
+        spot = ".".join(str(part) for part in first["loc"])
+        raise UsageError(
+            f"model option {spot!r}: {first['msg']}", hint=f"known options: {', '.join(ModelOptions.model_fields)}"
+        ) from error
+
+
 def _check_paid(card: ModelCard, operation: Operation, estimate: Estimate) -> None:
     if card.paid and not operation.allow_paid:
         usd = "unknown (no price is set)" if estimate.usd is None else f"about {estimate.usd:.2f} USD"
@@ -117,7 +138,7 @@ def _check_paid(card: ModelCard, operation: Operation, estimate: Estimate) -> No
 def _open_environments(plan: Plan, config: RunConfig, stack: AsyncExitStack) -> dict[str, Environment]:
     opened: dict[str, Environment] = {}
     for name in plan.environments():
-        factory: Callable[..., Environment] = ENVIRONMENTS.get(name)
+        factory: Callable[..., Environment] = ENVS.get(name)
         opened[name] = factory(**config.environment)
         stack.push_async_callback(opened[name].aclose)
     return opened
@@ -162,15 +183,14 @@ def _header(resolved: dict[str, Any], config: RunConfig, run: str) -> dict[str, 
     }
 
 
-def _channel(
-    decider: Decider, config: RunConfig, operation: Operation, past: Past, stack: AsyncExitStack
-) -> Channel:
+def _channel(decider: Decider, config: RunConfig, operation: Operation, past: Past, stack: AsyncExitStack) -> Channel:
     """Wire models are cached (a call costs money or time); embedded ones answer faster than a look-up."""
     cache = None
     if operation.cache and config.lane == "throughput" and isinstance(decider, WireDecider):
         cache = ResponseCache(cache_path(), decider.card)
         stack.callback(cache.close)
-    return Channel(decider, cache, config.lane, config.deadline_s, past, read_cache=not operation.fresh)
+    deadline = model_options(config).timeout_s or LONGEST_CALL_S
+    return Channel(decider, cache, config.lane, deadline, past, read_cache=not operation.fresh)
 
 
 def _limits(decider: Decider, config: RunConfig, operation: Operation) -> tuple[int, int]:

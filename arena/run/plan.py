@@ -60,7 +60,7 @@ class Plan:
         """
         self.config = config
         tiers = config.tiers[0] if config.tiers in (("all",), ("hardest",)) else config.tiers
-        chosen = select(config.domains, tiers, config.split, config.items)  # type: ignore[arg-type]
+        chosen = select(config.domains, tiers, config.split, config.items)
         self.cells = tuple(self._cell(cell.domain, cell.tier, cell.ids) for cell in chosen.cells)
 
     def _cell(self, domain: str, tier: str, ids: tuple[str, ...]) -> Cell:

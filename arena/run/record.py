@@ -105,10 +105,9 @@ class Channel:
 
     async def ask(self, ask: Ask, request: bytes, repeat: bool) -> tuple[Reply, bool]:
         """(reply, already in the log?). Repeats are never answered from the cache."""
-        rows = self.past.rows.get(ask.id)
-        if rows and rows.keys() == dict(ask.questions).keys():
-            if all(r["request_sha256"] == sha256(request) and r["outcome"] not in RETRYABLE for r in rows.values()):
-                return _reply_of(rows), True
+        rows = self.past.rows.get(ask.id, {})
+        if rows.keys() == ask.questions.keys() and all(r["request_sha256"] == sha256(request) for r in rows.values()):
+            return _reply_of(rows), True
         cache = None if repeat else self.cache
         if cache is not None and self.read_cache and (found := cache.get(request)) is not None:
             return found, False

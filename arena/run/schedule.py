@@ -23,7 +23,7 @@ from arena.run.config import StopRule
 from arena.run.plan import Plan, Planned
 from arena.run.record import CaseRecorder, Channel, Tally
 from arena.run.static import StaticSession
-from arena.session import Ended, Environment, EndVerdict, Verifier, play
+from arena.session import Ended, EndVerdict, Environment, Verifier, play
 
 YIELD_EVERY_S = 0.05
 

@@ -1,0 +1,117 @@
+"""Tables and figures in the terminal: what a person sees of summaries and estimates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from arena.run.plan import Estimate
+
+PENDING = "pending"
+
+
+def console() -> Console:
+    """Stdout, wide enough for tables when it is no terminal."""
+    out = Console(highlight=False)
+    return out if out.is_terminal else Console(highlight=False, width=160)
+
+
+def percent(value: float | None, empty: str = PENDING) -> str:
+    """A rate 0..1 as a percentage with one decimal."""
+    return empty if value is None else f"{100 * value:.1f}"
+
+
+def interval(bounds: Sequence[float | None] | None, scale: float = 100.0) -> str:
+    """``[low, high]``, or nothing."""
+    if not bounds or any(bound is None for bound in bounds):
+        return ""
+    return "[" + ", ".join(f"{scale * bound:.1f}" for bound in bounds if bound is not None) + "]"
+
+
+def table(columns: Iterable[str], rows: Iterable[Sequence[str]], title: str | None = None) -> Table:
+    """A plain table; the first two columns are names, the others numbers."""
+    made = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for number, name in enumerate(columns):
+        made.add_column(name, justify="left" if number < 2 else "right", no_wrap=True)
+    for row in rows:
+        made.add_row(*[Text(cell) for cell in row])
+    return made
+
+
+def print_estimate(estimate: Estimate, model: str) -> None:
+    """What a run would take."""
+    usd = "no price set" if estimate.usd is None else f"about {estimate.usd:.4f} USD"
+    seconds = "unknown before the first answers" if estimate.seconds is None else f"about {estimate.seconds:.0f} s"
+    out = console()
+    out.print(f"{model}: {estimate.cases} cases ({estimate.episodes} episodes), about {estimate.decisions} decisions")
+    out.print(f"input tokens about {estimate.input_tokens:,}  cost {usd}  time {seconds}")
+    out.print("nothing was asked (dry run)")
+
+
+def cell_rows(cells: Iterable[Mapping[str, Any]]) -> list[list[str]]:
+    """Results table rows, one per cell."""
+    rows = []
+    for cell in cells:
+        episodes = cell["kind"] == "episodes"
+        rows.append(
+            [
+                cell["domain"],
+                cell["tier"],
+                f"{cell['n']} episodes" if episodes else f"{cell['n']} decisions",
+                percent(cell["coverage"], "-"),
+                percent(cell.get("step_accuracy"), "-"),
+                interval(cell.get("step_ci95")),
+                percent(cell["accuracy"], "-"),
+                interval(cell["ci95"]),
+                f"{percent(cell['floor'])} ({cell['floor_policy']})" if cell["floor"] is not None else PENDING,
+                percent(cell["skill"]),
+            ]
+        )
+    return rows
+
+
+CELL_COLUMNS = (
+    "domain",
+    "tier",
+    "n",
+    "coverage",
+    "step acc",
+    "95% CI",
+    "acc / success",
+    "95% CI",
+    "floor",
+    "skill",
+)
+
+
+def print_summary(folder: Path, summary: Mapping[str, Any]) -> None:
+    """The results of a run and where they lie."""
+    out = console()
+    limited = "  LIMITED: never enters a leaderboard" if summary["limited"] else ""
+    out.print(f"{summary['model']}  protocol {summary['protocol']}  split {summary['split']}{limited}", style="bold")
+    out.print(table(CELL_COLUMNS, cell_rows(summary["cells"])))
+    if summary["capability"] is None:
+        out.print(f"capability C: pending (not run or no floor: {', '.join(summary['pending'])})")
+    else:
+        out.print(f"capability C: {summary['capability']:.1f} {interval(summary['capability_ci95'], 1.0)}")
+    found = summary["reliability"]
+    if found is None:
+        out.print("reliability S, N, R: pending (add --reliability)")
+    else:
+        shown = "  ".join(f"{name} {percent(found[name])}" for name in ("S", "N", "R"))
+        out.print(f"reliability: {shown}")
+    counts = summary["counts"]
+    out.print(
+        f"{counts['decisions']} decisions, {counts['invalid']} invalid, {counts['renormalized']} renormalised, "
+        f"{counts['episode_errors']} episode errors, {counts['cached']} from the cache"
+    )
+    for reason, count in summary["invalid_reasons"].items():
+        out.print(Text(f"  {count} x {reason}"), style="yellow")
+    out.print(Text(f"run: {folder}"))
+    out.print(Text(f"next: arena replay {folder}"))

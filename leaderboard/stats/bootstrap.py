@@ -77,8 +77,6 @@ def resample_counts(clusters: int, resamples: int = RESAMPLES, seed: int = SEED)
     >>> [int(counts.sum()) for counts in resample_counts(5, resamples=2)]
     [5, 5]
     """
-    if clusters < 1:
-        raise UsageError("nothing to resample: no decisions are left")
     generator = np.random.default_rng(seed)
     for _ in range(resamples):
         yield np.bincount(generator.integers(0, clusters, size=clusters), minlength=clusters)
@@ -86,6 +84,8 @@ def resample_counts(clusters: int, resamples: int = RESAMPLES, seed: int = SEED)
 
 def cluster_codes(groups: ArrayLike | None, n: int) -> tuple[NDArray[np.intp], int]:
     """Cluster number of each of n items (n,) and the number of clusters; None: every item is its own."""
+    if n == 0:
+        raise UsageError("nothing to resample: no decisions are left")
     if groups is None:
         return np.arange(n), n
     names, codes = np.unique(np.asarray(groups), return_inverse=True)

@@ -1,0 +1,179 @@
+"""What docker and bwrap boxes share: seed, snapshot and reset by small scripts on the image's busybox.
+
+The scripts run in the box as the commands' user, with all processes of earlier commands dead, and talk
+through standard streams only: no file is copied in or out by the engine, so a read-only root and a
+``tmpfs`` work folder are no obstacle, and nothing is ever unpacked on the host.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+
+from arena.envs.tools import reaper
+from arena.envs.tools.sandbox import (
+    KILL_FACTOR,
+    OUTPUT_LIMIT,
+    WORKDIR,
+    Cause,
+    ExecResult,
+    Files,
+    Sandbox,
+    SandboxFailure,
+)
+from arena.envs.tools.snapshot import Snapshot, SnapshotLimit
+from arena.envs.tools.tarball import MAX_BYTES, TarError, clean_path, closed_folders, write_tar
+from arena.errors import UsageError
+
+BUSYBOX = "/bin/busybox"
+HELPER_TIMEOUT_S = 30.0
+CHMOD_BATCH = 200
+
+READ = f"""
+cd {WORKDIR} || exit 1
+exec 9>&2
+{BUSYBOX} find . \\( -type d ! -perm -500 -o -type f ! -perm -400 \\) -exec {BUSYBOX} sh -c '
+  {BUSYBOX} stat -c %a "$1" >&9; printf "%s\\0" "$1" >&9; {BUSYBOX} chmod u+rwx "$1"' x {{}} \\; 2>/dev/null
+exec {BUSYBOX} tar -cf - . 2>/dev/null
+"""
+"""Tar on stdout. What its owner may not read is first opened up; old mode and path go to stderr."""
+
+RESTORE = f"""
+cd {WORKDIR} || exit 1
+while [ $# -gt 0 ]; do {BUSYBOX} chmod "$1" "$2" || exit 1; shift 2; done
+"""
+"""Arguments: mode, path, mode, path, ..."""
+
+UNPACK = (
+    f"""
+umask 0
+{BUSYBOX} tar -C {WORKDIR} -xf - || exit 1
+"""
+    + RESTORE
+)
+
+WIPE = f"""
+for top in {WORKDIR} /tmp; do
+  cd $top || exit 1
+  {BUSYBOX} chmod -R u+rwX . 2>/dev/null
+  {BUSYBOX} find . -mindepth 1 -maxdepth 1 -exec {BUSYBOX} rm -rf {{}} +
+  {BUSYBOX} ls -A .
+done
+"""
+"""Prints what could not be removed: nothing, or the reset failed."""
+
+
+def check_argv(argv: Sequence[str]) -> list[str]:
+    """The command as a list of arguments.
+
+    Raises:
+        UsageError: empty, a plain string, or an argument with NUL.
+    """
+    if isinstance(argv, str) or not argv or any("\0" in word for word in argv):
+        raise UsageError(f"a command is a non-empty list of arguments without NUL, found {argv!r}")
+    return list(argv)
+
+
+def _modes(listing: bytes) -> dict[str, int]:
+    """Parse ``MODE newline PATH NUL`` records."""
+    modes = {}
+    for record in listing.split(b"\0"):
+        mode, found, path = record.partition(b"\n")
+        if found:
+            modes[clean_path(path.decode("utf-8", "surrogateescape"))] = int(mode, 8)
+    return modes
+
+
+def _chmod_words(pairs: Iterable[tuple[int, str]]) -> list[str]:
+    return [word for mode, path in pairs for word in (f"{mode:o}", f"./{path}")]
+
+
+class ShellSandbox(Sandbox):
+    """A box with a shell in it. Subclasses say how one command runs."""
+
+    def __init__(self) -> None:
+        self._closing = threading.Event()
+        self._lost = ""
+        reaper.register(self)
+
+    @abstractmethod
+    def _command(
+        self, argv: Sequence[str], stdin: bytes | None, timeout_s: float, keep: int, kill_at: int
+    ) -> ExecResult:
+        """Run a command of the model."""
+
+    @abstractmethod
+    def _script(self, script: str, args: Sequence[str], stdin: bytes | None, keep: int) -> ExecResult:
+        """Run a script of ours as the commands' user, after killing all that commands left."""
+
+    def exec(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes | None = None,
+        timeout_s: float = 10.0,
+        output_limit: int = OUTPUT_LIMIT,
+    ) -> ExecResult:
+        """See ``Sandbox.exec``."""
+        words = check_argv(argv)
+        self._usable()
+        return self._command(words, stdin, timeout_s, output_limit, KILL_FACTOR * output_limit)
+
+    def _usable(self) -> None:
+        if self._closing.is_set():
+            raise SandboxFailure("closed", "the box is closed")
+        if self._lost:
+            raise SandboxFailure("gone", self._lost)
+
+    def _helper(
+        self, cause: Cause, script: str, args: Sequence[str] = (), stdin: bytes | None = None, keep: int = OUTPUT_LIMIT
+    ) -> ExecResult:
+        self._usable()
+        result = self._script(script, args, stdin, keep)
+        if "timeout" in result.flags or (result.rc != 0 and not result.truncated):
+            said = result.err_text.strip()[:500] or "nothing on stderr"
+            raise SandboxFailure(cause, f"{cause}: helper ended with rc {result.rc} {result.flags}: {said}")
+        return result
+
+    def seed(self, files: Files) -> None:
+        """See ``Sandbox.seed``."""
+        self._helper("seed", UNPACK, _chmod_words(closed_folders(files)), write_tar(files))
+
+    def snapshot(self) -> Snapshot:
+        """See ``Sandbox.snapshot``."""
+        result = self._helper("snapshot", READ, keep=MAX_BYTES)
+        try:
+            modes = _modes(result.err)
+        except ValueError as error:
+            raise SandboxFailure("snapshot", f"mode listing cannot be read: {error}", error=error) from error
+        self._restore(modes)
+        if result.truncated:
+            raise SnapshotLimit(f"end state too large to read: more than {MAX_BYTES} bytes")
+        try:
+            return Snapshot.of_tar(result.out, modes)
+        except TarError as error:
+            raise SandboxFailure("snapshot", f"the box's tar cannot be read: {error}", error=error) from error
+
+    def _restore(self, modes: Mapping[str, int]) -> None:
+        pairs = sorted(((mode, path) for path, mode in modes.items()), key=lambda pair: pair[1], reverse=True)
+        for first in range(0, len(pairs), CHMOD_BATCH):
+            self._helper("snapshot", RESTORE, _chmod_words(pairs[first : first + CHMOD_BATCH]))
+
+    def reset(self, files: Files) -> None:
+        """See ``Sandbox.reset``."""
+        left = self._helper("reset", WIPE + UNPACK, _chmod_words(closed_folders(files)), write_tar(files)).out
+        if left:
+            raise SandboxFailure("reset", f"reset left {left[:200]!r}")
+
+    def close(self) -> None:
+        """See ``Sandbox.close``."""
+        self._closing.set()
+        try:
+            self._destroy()
+        finally:
+            reaper.forget(self)
+
+    @abstractmethod
+    def _destroy(self) -> None:
+        """Remove everything the box holds; idempotent, does not raise."""

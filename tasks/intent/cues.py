@@ -61,6 +61,7 @@ SWAPPED = re.compile(r"\bmeant\b|it should be|thinking of|^read\b|right one is|^
 
 TAKEN_BACK = re.compile(r"^forget the|skip the|^drop the|needless|no need any more|withdraw|undone")
 ALL_TAKEN_BACK = re.compile(r"never mind what i asked")
+LAST_TAKEN_BACK = re.compile(r"(scratch|forget|strike|drop) that\b|take that back")
 ORDINAL = re.compile(r"\b(first|second)\b")
 
 PICKS = (

@@ -169,9 +169,9 @@ def _conversation(
     if script == "conditional":  # two wishes about one thing
         said[1 - right] = indirect(rng, split, wishes[1 - right], said[right].x)
     family, turns = _template(rng, split, script, right)
-    request = rng.choice(phrases.REQUESTS[split]).format(vp=said[0].vp)
     fill = {
-        "req": request,
+        "req": rng.choice(phrases.REQUESTS[split]).format(vp=said[0].vp),
+        "req2": rng.choice(phrases.REQUESTS[split]).format(vp=said[1].vp),
         "ack": rng.choice(scripts.ACKS[split]),
         "about": rng.choice(scripts.ABOUT[split]).format(x1=said[0].x),
         "opener": rng.choice(phrases.OPENERS[split]),
@@ -235,7 +235,8 @@ def _speak_of_time(rng: Random, split: str, today: date, facts: Facts, turns: li
 
     def say(number: int, text: str) -> None:
         speaker, before = turns[number]
-        turns[number] = (speaker, f"{before} {text}")
+        gap = "\n" if before.split("\n")[-1].startswith(">") else " "  # not into a quoted line
+        turns[number] = (speaker, f"{before}{gap}{text}")
 
     def day(left: int) -> str:
         return short_date(today + timedelta(days=left), split)

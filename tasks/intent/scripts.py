@@ -1,7 +1,8 @@
 """Conversations of tier T3: how a wish is named, dropped, corrected, quoted, tied to a condition; and the policies.
 
 A script is a list of turns ``(speaker, text)``. ``{vp1}``, ``{vp2}``, ``{vp3}`` are wishes, ``{x1}``, ``{x2}`` the
-objects of the first two, ``{req}`` a whole request made of the first wish. Train, dev and test share no wording.
+objects of the first two, ``{req}`` and ``{req2}`` whole requests made of them. The wish that is left is named last
+in about half of the scripts. Train, dev and test share no wording.
 """
 
 from __future__ import annotations
@@ -26,6 +27,11 @@ def _asked(question: str, reply: str) -> Script:
     return ((C, "{about}"), (A, question), (C, reply))
 
 
+def _heard(question: str, reply: str) -> Script:
+    """The customer has named the second wish before the assistant asks about the first."""
+    return ((C, "{req2}"), (A, question), (C, reply))
+
+
 OBJECT_CORRECTED: Scripts = {
     "train": (
         _said("{req}", "Sorry, I mixed things up. I meant {x2}, not {x1}."),
@@ -44,12 +50,18 @@ WISH_REPLACED: Scripts = {
     "train": (
         _said("{req}", "Wait, scratch that. Do not {vp1}. Instead, {vp2}."),
         _said("{req}", "I changed my mind. Please don't {vp1}, but {vp2}."),
+        _said("{req2}", "Or rather, {vp1}. No, forget that, my first wish stands."),
     ),
-    "dev": (_said("{req}", "Hm, on second thoughts, do not {vp1}. Rather, {vp2}."),),
+    "dev": (
+        _said("{req}", "Hm, on second thoughts, do not {vp1}. Rather, {vp2}."),
+        _said("{req2}", "Then again, {vp1}. No, strike that, it stays as it was."),
+    ),
     "test": (
         _said("{req}", "Let me take that back. You should not {vp1}. Better, {vp2}."),
         _said("{req}", "I slept on it. Never mind what I asked. Now, {vp2}."),
         _said("{req}", "Stop, leave my first wish undone. In its stead, {vp2}."),
+        _said("{req2}", "I toyed with the thought that you {vp1}. But I drop that idea, all stays as I said at first."),
+        _said("{req2}", "Maybe {vp1} instead. Hm, no, I take that back and hold to what I said before."),
     ),
 }
 """The second wish is left."""
@@ -58,12 +70,18 @@ NEGATED: Scripts = {
     "train": (
         _said("To be clear, I am not asking you to {vp1}. Nor should you {vp2}. I only want you to {vp3}."),
         _said("You need not {vp1}. It is not my wish that you {vp2} either. What counts is that you {vp3}."),
+        _said("Just one thing: {vp3}. I am not asking you to {vp1}. Nor should you {vp2}."),
     ),
-    "dev": (_said("Please do not {vp1}. You must not {vp2} either. All I need is for you to {vp3}."),),
+    "dev": (
+        _said("Please do not {vp1}. You must not {vp2} either. All I need is for you to {vp3}."),
+        _said("The only thing to do is to {vp3}. You must not {vp1}. Please do not {vp2} either."),
+    ),
     "test": (
         _said("Your people thought they should {vp1}. Nothing of the kind. Nor is it right to {vp2}. Just {vp3}."),
         _said("By no means {vp1}. I have not asked you to {vp2} either. My one wish is that you {vp3}."),
         _said("It would be wrong to {vp1}. Equally, there is no call to {vp2}. I simply ask you to {vp3}."),
+        _said("My sole wish is that you {vp3}. It would be wrong to {vp1}. Nor is it right to {vp2}."),
+        _said("Simply {vp3}. By no means {vp1}. I have not asked you to {vp2} either."),
     ),
 }
 """The third wish is left."""
@@ -72,12 +90,18 @@ QUOTED: Scripts = {
     "train": (
         _said("> {req}\nThat mail of mine has been dealt with. Today I write so that you {vp2}."),
         _said("> {req}\nThe above is done, thanks. New matter: {vp2}."),
+        _said("Today I want you to {vp2}. My last mail is closed and I only attach it.\n> {req}"),
     ),
-    "dev": (_said("> {req}\nThe lines above are closed. This time, {vp2}."),),
+    "dev": (
+        _said("> {req}\nThe lines above are closed. This time, {vp2}."),
+        _said("This time, {vp2}. Below is what is closed already.\n> {req}"),
+    ),
     "test": (
         _said('My mail of last month said "{req}" That is history. Now I have another wish: {vp2}.'),
         _said("> {opener}\n> {req}\nYou took care of that long ago. What I come with now is different: {vp2}."),
         _said('You still keep my old note "{req}" on file. Ignore it. What matters now: {vp2}.'),
+        _said('What I come with now: {vp2}. The note "{req}" is an old one and has been seen to.'),
+        _said("Please {vp2}. Underneath stands what you did for me long ago.\n> {opener}\n> {req}"),
     ),
 }
 """The second wish is left."""
@@ -142,12 +166,18 @@ MISREAD: Scripts = {
     "train": (
         _asked("So you want me to {vp1}?", "No, not at all. You should {vp2}."),
         _asked("I take it that I am to {vp1}?", "That is wrong. I want you to {vp2}."),
+        _heard("So you want me to {vp1}?", "No, keep to what I wrote."),
     ),
-    "dev": (_asked("Did I get it right that I should {vp1}?", "You did not. Please {vp2}."),),
+    "dev": (
+        _asked("Did I get it right that I should {vp1}?", "You did not. Please {vp2}."),
+        _heard("Did I get it right that I should {vp1}?", "You did not. Look at my words again."),
+    ),
     "test": (
         _asked("I gather that I ought to {vp1}?", "You gather wrongly. The idea is that you {vp2}."),
         _asked("Am I correct in thinking that I should {vp1}?", "Far from it. Simply {vp2}."),
         _asked("Fine, then I shall {vp1}.", "No, you shall do nothing of the sort. Go and {vp2}."),
+        _heard("I gather that I ought to {vp1}?", "You gather wrongly. Stay with my own words."),
+        _heard("Fine, then I shall {vp1}.", "No, you shall do nothing of the sort. It stays as I put it."),
     ),
 }
 """The second wish is left."""

@@ -102,6 +102,8 @@ def _rearrange(clause: str, found: Found, wishes: list[Found], offered: list[Fou
     if found.thing is not None:
         if wishes and cues.SWAPPED.search(clause):
             wishes[-1] = replace(wishes[-1], thing=found.thing)
+    elif wishes and cues.LAST_TAKEN_BACK.search(clause):
+        wishes.pop()
     elif cues.ALL_TAKEN_BACK.search(clause):
         wishes.clear()
     elif cues.TAKEN_BACK.search(clause) and ordinal:

@@ -77,9 +77,9 @@ class SystemOne:
         if exchange.outcome == "ok" and exchange.body is not None:
             reply = self.decode(ask, exchange.body)
             error = self._transport.redact(reply.error) if reply.error else None
-            body = self._transport.redact(reply.body) if reply.body else None
+            body = None if reply.body is None else self._transport.redact(reply.body)
             return replace(reply, error=error, body=body, attempts=exchange.attempts, latency_ms=exchange.latency_ms)
-        body = text_of(exchange.body) if exchange.body else None
+        body = None if exchange.body is None else text_of(exchange.body)
         return Reply({}, outcome=exchange.outcome, error=exchange.error, body=body, attempts=exchange.attempts)
 
     async def preflight(self) -> None:

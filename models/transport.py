@@ -133,6 +133,7 @@ class _Call:
 
     async def run(self, retries: int) -> Exchange:
         policy = self._transport.policy
+        self._transport.client()  # made outside every clock
         rounds = stamina.retry_context(
             on=self._next_wait,
             attempts=retries + 1,

@@ -134,14 +134,21 @@ def _cyclic(keys: str) -> list[str]:
 def test_slot_biased_flips_as_often_as_its_formula_says(share: float) -> None:
     """Under m = 12 balanced orders of K = 4 a biased question has A = (12/4 - 1)/(12 - 1) = 2/11, others A = 1."""
     model = open_model("slot-biased", ModelOptions(extra={"share": share}))
-    agreements = []
-    for n in range(200):
-        picks = []
+
+    async def picks(n: int) -> Counter[str]:
+        counts: Counter[str] = Counter()
         for keys in _cyclic("abcd") * 3:
             question = Choice(instructions=f"Which of case {n}?", criteria=dict.fromkeys(keys))
-            picks.append(committed(model, question))
-        counts = Counter(picks)
-        agreements.append(sum(count * (count - 1) for count in counts.values()) / (12 * 11))
+            counts[(await model.decide(Ask("x", "s", {"q": question}))).answers["q"]["choice"]] += 1
+        return counts
+
+    async def agreement(n: int) -> float:
+        return sum(count * (count - 1) for count in (await picks(n)).values()) / (12 * 11)
+
+    async def all_agreements() -> list[float]:
+        return [await agreement(n) for n in range(200)]
+
+    agreements = anyio.run(all_agreements)
     biased = sum(a == pytest.approx(2 / 11) for a in agreements)
     assert biased + sum(a == 1.0 for a in agreements) == 200
     assert abs(biased / 200 - share) <= 4 * math.sqrt(share * (1 - share) / 200)

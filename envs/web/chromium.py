@@ -1,0 +1,104 @@
+"""Find a Chromium and start it closed to the network.
+
+Order: ``ARENA_CHROMIUM``, an installed one (chromium, google-chrome), Playwright's own download. None of them
+is a ``MissingNeed`` (exit code 4) that names the next command. Nothing is downloaded here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from functools import lru_cache
+from pathlib import Path
+
+from playwright.async_api import Browser, Playwright
+
+from arena.errors import MissingNeed
+from arena.identity import digest
+
+INSTALLED = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+ARGUMENTS = (
+    # No name resolves: a request that slips past the router ends in the browser.
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-domain-reliability",
+    "--disable-sync",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--no-pings",
+    "--force-color-profile=srgb",
+    "--font-render-hinting=none",
+    "--disable-lcd-text",
+)
+
+_REVISION = re.compile(r"chromium-(\d+)")
+
+
+def bundled_chromium() -> str | None:
+    """Path of the newest Chromium that Playwright downloaded, None when it downloaded none."""
+    default = Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "ms-playwright"
+    folder = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or default)
+    names = ("chrome-linux*/chrome", "chrome-mac*/Chromium.app/Contents/MacOS/Chromium")
+    found = [path for name in names for path in folder.glob(f"chromium-[0-9]*/{name}")]
+    return max(map(str, found), key=lambda path: int(_REVISION.findall(path)[-1]), default=None)
+
+
+def find_chromium(playwright_path: str | None = None) -> str:
+    """Path of the Chromium to use. ``playwright_path``: Playwright's own, if it has one.
+
+    Raises:
+        MissingNeed: there is none, or ``ARENA_CHROMIUM`` names no file.
+    """
+    chosen = os.environ.get("ARENA_CHROMIUM")
+    if chosen:
+        path = shutil.which(chosen)
+        if path is None:
+            raise MissingNeed(
+                f"ARENA_CHROMIUM is {chosen!r}, which is no executable file", hint="unset it, or run: make browser"
+            )
+        return path
+    for name in INSTALLED:
+        if path := shutil.which(name):
+            return path
+    if playwright_path and Path(playwright_path).is_file():
+        return playwright_path
+    raise MissingNeed(
+        f"no browser: looked for ARENA_CHROMIUM, {', '.join(INSTALLED)} and Playwright's own Chromium",
+        hint="install one with: make browser",
+    )
+
+
+async def launch(playwright: Playwright, *, headed: bool = False) -> Browser:
+    """Start the browser.
+
+    Raises:
+        MissingNeed: no Chromium, or it does not start.
+    """
+    path = find_chromium(bundled_chromium())
+    # Chromium's sandbox refuses to run as root (containers, CI); a normal user keeps it.
+    arguments = [*ARGUMENTS, *(("--no-sandbox",) if os.geteuid() == 0 else ())]
+    try:
+        return await playwright.chromium.launch(
+            executable_path=path, headless=not headed, args=arguments, timeout=30_000, handle_sigint=False
+        )
+    except Exception as error:
+        raise MissingNeed(
+            f"{path} does not start: {str(error).splitlines()[0]}",
+            hint="try it by hand (chromium --headless --version), set ARENA_CHROMIUM, or run: make browser",
+        ) from error
+
+
+@lru_cache(maxsize=1)
+def fonts_hash() -> str:
+    """Hash of the names of the installed font files: pixels depend on them. 16 hex digits, or ``unknown``."""
+    tool = shutil.which("fc-list")
+    if tool is None:
+        return "unknown"
+    done = subprocess.run([tool, ":", "file"], capture_output=True, text=True, timeout=20, check=False)
+    names = sorted(Path(line.split(":")[0]).name for line in done.stdout.splitlines() if line.strip())
+    return digest(names)

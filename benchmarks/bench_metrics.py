@@ -76,7 +76,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
     models = [decisions(arguments.decisions, seed) for seed in (1, 2)]
-    started = time.perf_counter()
+    started, busy = time.perf_counter(), time.process_time()
     summaries = [summarise(model) for model in models]
     scored = time.perf_counter()
     columns = [column for model in models for column in per_item(model).values()]
@@ -91,6 +91,7 @@ def main() -> int:
         "metrics_s": round(scored - started, 2),
         "bootstrap_s": round(done - scored, 2),
         "total_s": round(done - started, 2),
+        "cpu_s": round(time.process_time() - busy, 2),
         "peak_rss_gb": round(peak, 3),
         "accuracy": [summary.accuracy for summary in summaries],
         "accuracy_difference": [difference.estimate, difference.low, difference.high],

@@ -34,6 +34,7 @@ _HERE = (
         source="PyPI sparrow-decider 0.2.0, sparrow-nano-general-v1.1",
         note="Apache-2.0; reads the first 512 tokens of a state; a reference, not a contender",
     ),
+    ModelInfo("tfidf", "baseline", "word statistics fitted on the train split (supervised)", source="arena"),
     *(ModelInfo(name, "baseline", summary, source="arena") for name, summary in _BASELINES.items()),
     ModelInfo("fake", "fake", "answers and fails as a script says (--script FILE)", source="arena"),
 )
@@ -44,6 +45,7 @@ MODELS: Registry[Factory] = Registry(
     {
         "sparrow-nano": "arena.models.sparrow:open_sparrow",
         **dict.fromkeys(_BASELINES, "arena.models.baselines:open_baseline"),
+        "tfidf": "arena.models.tfidf:open_tfidf",
         "fake": "arena.models.fake:open_fake",
         **dict.fromkeys(providers(), "arena.models.systemone:open_wire"),
     },

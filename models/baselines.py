@@ -108,7 +108,7 @@ class GiveUp(AlwaysFirst):
         return super().distribution(ask, name, question)
 
 
-def _label(value: str | int | bool) -> str:
+def label_of(value: str | int | bool) -> str:
     """A gold value as a label of its question."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
@@ -127,7 +127,7 @@ class Majority(Baseline):
         """Learn from (state, question name, question, gold) rows; the card then names what was learnt."""
         counts: dict[str, Counter[str]] = defaultdict(Counter)
         for _, name, _, gold in examples:
-            counts[name].update({_label(value) for value in gold.accepted})
+            counts[name].update({label_of(value) for value in gold.accepted})
         for name, counter in counts.items():
             self._label[suite, name] = min(counter, key=lambda label: (-counter[label], label))
         fitted = {f"{where}/{name}": label for (where, name), label in self._label.items()}

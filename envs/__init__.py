@@ -1,7 +1,7 @@
 """Environments over sessions: web pages, tool sandboxes, games.
 
 ``ENVS`` maps a versioned id to a factory of ``arena.session.Environment``; nothing heavy is imported
-before one is opened.
+before one is opened. Gymnasium finds ``arena/web-replay-v1`` through the package's entry point.
 """
 
 from __future__ import annotations
@@ -16,3 +16,12 @@ ENVS: Registry[Callable[..., Environment]] = Registry(
     "arena.envs",
     {"web/replay-v1": "arena.envs.web:open_environment"},
 )
+
+
+def register_gymnasium() -> None:
+    """Register ``arena/web-replay-v1`` with Gymnasium; again does nothing. Imports Gymnasium."""
+    from gymnasium.envs.registration import register, registry
+
+    name = "arena/web-replay-v1"
+    if name not in registry:
+        register(name, entry_point="arena.envs.gym:DecisionEnv")

@@ -6,7 +6,6 @@ A page that hangs or crashes costs its own session. When even closing a page fai
 from __future__ import annotations
 
 import asyncio
-import subprocess
 from contextlib import suppress
 from functools import lru_cache
 from importlib.metadata import version
@@ -14,7 +13,7 @@ from typing import Any
 
 from playwright.async_api import Browser, BrowserContext, Page, Playwright, async_playwright
 
-from arena.envs.web.chromium import bundled_chromium, find_chromium, fonts_hash, launch
+from arena.envs.web.chromium import browser_version, find_chromium, fonts_hash, launch
 from arena.envs.web.limits import limited
 from arena.envs.web.page import LivePage
 from arena.envs.web.recipe import Frame, new_context
@@ -109,7 +108,4 @@ def versions() -> dict[str, str]:
     Raises:
         MissingNeed: there is no browser.
     """
-    path = find_chromium(bundled_chromium())
-    done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=30, check=False)
-    words = [word for word in done.stdout.split() if word[:1].isdigit()]
-    return {"browser": words[0] if words else "unknown", "playwright": version("playwright"), "fonts": fonts_hash()}
+    return {"browser": browser_version(find_chromium()), "playwright": version("playwright"), "fonts": fonts_hash()}

@@ -48,8 +48,8 @@ def bundled_chromium() -> str | None:
     return max(map(str, found), key=lambda path: int(_REVISION.findall(path)[-1]), default=None)
 
 
-def find_chromium(playwright_path: str | None = None) -> str:
-    """Path of the Chromium to use. ``playwright_path``: Playwright's own, if it has one.
+def find_chromium() -> str:
+    """Path of the Chromium to use.
 
     Raises:
         MissingNeed: there is none, or ``ARENA_CHROMIUM`` names no file.
@@ -65,12 +65,24 @@ def find_chromium(playwright_path: str | None = None) -> str:
     for name in INSTALLED:
         if path := shutil.which(name):
             return path
-    if playwright_path and Path(playwright_path).is_file():
-        return playwright_path
+    if path := bundled_chromium():
+        return path
     raise MissingNeed(
         f"no browser: looked for ARENA_CHROMIUM, {', '.join(INSTALLED)} and Playwright's own Chromium",
         hint="install one with: make browser",
     )
+
+
+@lru_cache(maxsize=4)
+def browser_version(path: str) -> str:
+    """Version of the browser at ``path``, such as ``156.0.8078.114``; ``unknown`` when it does not say."""
+    done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=30, check=False)
+    return next((word for word in done.stdout.split() if word[:1].isdigit()), "unknown")
+
+
+def can_show() -> bool:
+    """Whether a headed browser has a display to appear on."""
+    return sys.platform == "darwin" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 async def launch(playwright: Playwright, *, headed: bool = False) -> Browser:
@@ -79,7 +91,11 @@ async def launch(playwright: Playwright, *, headed: bool = False) -> Browser:
     Raises:
         MissingNeed: no Chromium, or it does not start.
     """
-    path = find_chromium(bundled_chromium())
+    path = find_chromium()
+    if headed and not can_show():
+        raise MissingNeed(
+            "a headed browser needs a display, and DISPLAY is not set", hint="run it headless, or xvfb-run"
+        )
     # Chromium's sandbox refuses to run as root (containers, CI); a normal user keeps it.
     arguments = [*ARGUMENTS, *(("--no-sandbox",) if os.geteuid() == 0 else ())]
     try:

@@ -34,19 +34,21 @@ class Gold(Frozen):
 
 
 class Variant(Frozen):
-    """How a case differs from its item.
+    """How a case differs from its item. One question is varied; the others are asked as they are.
 
-    ``order``: option keys in the order shown (reorder, null_*, removed), None for the item's own order.
-    ``removed``: option keys taken away. ``null_slot``: where ``none_of_the_above`` was put.
-    ``probe``: name of the probe (``reverse``, ``shuffle``, ``irrelevant``, ``adversarial``).
+    ``question``: name of the varied question. ``order``: its option keys in the order shown. ``removed``:
+    option keys taken away. ``null_slot``: where ``none_of_the_above`` was put. ``probe``: ``reverse``,
+    ``shuffle``, ``irrelevant`` or ``adversarial``; ``demanded``: what the adversarial lead-in asks for.
     """
 
     kind: VariantKind = "base"
     index: int = 0
+    question: str | None = None
     order: Annotated[tuple[str, ...] | None, Field(strict=False)] = None
     removed: Annotated[tuple[str, ...], Field(strict=False)] = ()
     null_slot: int | None = None
     probe: str | None = None
+    demanded: str | int | bool | None = None
 
     def key(self) -> str:
         """Short stable identity of the variant, part of the case id."""

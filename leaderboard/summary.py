@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from arena.leaderboard.capability import capability, cell_row, collect, counts_for_capability
+from arena.leaderboard.reliability import reliability
 from arena.leaderboard.rows import metric_row
 from arena.log.reader import Row, RunReader
 from arena.reliability.metrics.rows import from_rows
@@ -70,7 +71,7 @@ def summarise(reader: RunReader) -> dict[str, Any]:
         "limited": header["limited"],
         "cells": rows,
         **capability(cells, rows, {name: hardest_tier(name) for name in domains()}),
-        "reliability": None,
+        "reliability": reliability(reader),
         "metrics": asdict(metrics(scored)) if len(scored) else None,
         "counts": {
             "decisions": decisions,

@@ -16,6 +16,7 @@ EXAMPLES = """\b
 Examples:
   arena eval --model sparrow-nano --domain web
   arena eval --model sparrow-nano --domain intent --tier hardest --json
+  arena eval --model sparrow-nano --domain all --reliability
   arena eval --model glide --domain web --dry-run
   arena eval --model systemone --base-url http://localhost:8000 --domain intent
   arena eval --config my-run.toml
@@ -49,6 +50,10 @@ def command(
     env: Annotated[
         list[str] | None, typer.Option("--env", "-E", help="KEY=VALUE for the environment (mode=teacher); repeat.")
     ] = None,
+    reliability: Annotated[bool, typer.Option("--reliability", help="Also measure S, N and R.")] = False,
+    orders: Annotated[int, typer.Option(min=2, help="Option orders; not 12: the row is partial.")] = 12,
+    per_domain: Annotated[int, typer.Option(min=1, help="Reliability items per domain; not 50: partial.")] = 50,
+    probes: Annotated[bool, typer.Option("--probes", help="With --reliability: the four probes.")] = False,
     lane: Annotated[str, typer.Option(help="throughput; or latency: serial, no cache.")] = "throughput",
     max_errors: Annotated[int | None, typer.Option(min=0, help="Stop after more failed calls than this.")] = None,
     concurrency: Annotated[int | None, typer.Option(min=1, help="Requests in flight.")] = None,
@@ -88,6 +93,7 @@ def command(
         "repeats": repeats,
         "environment": _pairs(env, "--env"),
         "lane": lane,
+        "reliability": {"orders": orders, "per_domain": per_domain, "probes": probes} if reliability else None,
         "stop": None if max_errors is None else {"errors": max_errors},
     }
     operation = Operation(
@@ -160,6 +166,8 @@ def _settings(chosen: dict[str, Any], file: Path | None) -> RunConfig:
     defaults = {"model": "sparrow-nano", "split": "test", "repeats": 1, "lane": "throughput"}
     given = {key: value for key, value in chosen.items() if value not in (None, [], {}) and defaults.get(key) != value}
     merged = {**defaults, **base, **given}
+    if not merged.get("domains") and merged.get("reliability"):
+        merged["domains"] = domains()
     if not merged.get("domains"):
         raise UsageError(
             "no domain chosen", hint=f"add --domain NAME (one of: {', '.join(domains())}), or --domain all"

@@ -47,10 +47,9 @@ def table(columns: Iterable[str], rows: Iterable[Sequence[str]], title: str | No
 def print_estimate(estimate: Estimate, model: str) -> None:
     """What a run would take."""
     usd = "no price set" if estimate.usd is None else f"about {estimate.usd:.4f} USD"
-    seconds = "unknown before the first answers" if estimate.seconds is None else f"about {estimate.seconds:.0f} s"
     out = console()
     out.print(f"{model}: {estimate.cases} cases ({estimate.episodes} episodes), about {estimate.decisions} decisions")
-    out.print(f"input tokens about {estimate.input_tokens:,}  cost {usd}  time {seconds}")
+    out.print(f"input tokens about {estimate.input_tokens:,}  cost {usd}")
     out.print("nothing was asked (dry run)")
 
 

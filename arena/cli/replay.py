@@ -57,9 +57,7 @@ def command(
         if not chosen:
             steps = sorted({moment.rows[0]["step"] for moment in all_moments})
             raise UsageError(f"{found.unit} has no step {found.step}", hint=f"its steps: {steps[0]}..{steps[-1]}")
-    if live:
-        _live(reader, all_moments, found.unit, until if until is not None else found.step, as_json)
-    elif html is not None:
+    if html is not None:
         from arena.run.replay_html import render_html
 
         html.write_text(render_html(reader, found.unit, chosen), "utf-8")

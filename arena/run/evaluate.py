@@ -72,12 +72,13 @@ async def evaluate(config: RunConfig, operation: Operation, reporter: Reporter, 
         plan = Plan(config)
         decider = open_model(config.model, model_options(config), need_key=not dry_run)
         stack.push_async_callback(decider.aclose)
-        estimate = plan.estimate(decider.card.usd_per_million_input_tokens, None)
+        environments = _open_environments(plan, config, stack)
+        plan.add_reliability(environments)
+        estimate = plan.estimate(decider.card.usd_per_million_input_tokens)
         reporter.planned(estimate, decider.card)
         if dry_run:
             return Result(estimate, None, None)
         _check_paid(decider.card, operation, estimate)
-        environments = _open_environments(plan, config, stack)
         identities = {name: environment.identity() for name, environment in environments.items()}
         data = {name: digest(domain(name).lock.model_dump(mode="json"), 64) for name in config.domains}
         resolved = configs.resolve(config, decider.card.model_dump(mode="json"), identities, data)

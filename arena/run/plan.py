@@ -7,25 +7,19 @@ Order and identity of a case depend on its unit, variant and repeat alone: filte
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from arena.identity import dump
 from arena.items import BASE, Case, EpisodeRef, Gold, Item
 from arena.run.config import RunConfig
-from arena.tasks import load_golds, load_units, select
+from arena.run.planned import Planned
+from arena.run.reliability_plan import ReliabilityUnit, reliability_cases, reliability_units
+from arena.session import Environment
+from arena.tasks import domain, load_golds, load_units, select
 from arena.types import Frozen
 
 CHARACTERS_PER_TOKEN = 4.0
 """For estimates only: English text under common tokenizers; printed as an estimate, never scored."""
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """A case with all that is needed to play it. ``golds`` is empty for episodes: theirs lie in the recording."""
-
-    case: Case
-    unit: Item | EpisodeRef
-    golds: Mapping[str, Gold] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +33,22 @@ class Cell:
 
 
 class Estimate(Frozen):
-    """What a plan will cost. ``decisions`` counts questions; ``seconds`` and ``usd`` are None when unknown."""
+    """What a plan will cost at least. ``decisions`` counts questions (of episodes: the recorded steps);
+    ``usd`` is None when no price is known."""
 
     cases: int
     episodes: int
     decisions: int
     input_tokens: int
     usd: float | None
-    seconds: float | None
 
 
 class Plan:
-    """The cells selected by a configuration and the cases they owe."""
+    """The cells selected by a configuration and the cases they owe.
+
+    Reliability units of episode domains lie in recordings; ``add_reliability`` reads them through the
+    environments, once these are known.
+    """
 
     def __init__(self, config: RunConfig) -> None:
         """Select and load, checking every frozen file.
@@ -62,6 +60,13 @@ class Plan:
         tiers = config.tiers[0] if config.tiers in (("all",), ("hardest",)) else config.tiers
         chosen = select(config.domains, tiers, config.split, config.items)
         self.cells = tuple(self._cell(cell.domain, cell.tier, cell.ids) for cell in chosen.cells)
+        self.reliability: tuple[ReliabilityUnit, ...] = ()
+
+    def add_reliability(self, environments: Mapping[str, Environment]) -> None:
+        """Load the units that S and N are measured on, if the configuration asks for them."""
+        if self.config.reliability is not None:
+            asked = {(cell.domain, unit.id) for cell in self.cells for unit in cell.units if isinstance(unit, Item)}
+            self.reliability = reliability_units(self.config, environments, asked)
 
     def _cell(self, domain: str, tier: str, ids: tuple[str, ...]) -> Cell:
         if self.config.limit is not None:
@@ -71,8 +76,10 @@ class Plan:
         return Cell(domain, tier, units, load_golds(domain, tier, self.config.split) if static else {})
 
     def items(self) -> Iterator[Planned]:
-        """Every case of a static item: for each repeat, each cell, each item."""
-        return self._cases(Item)
+        """Every case of a static item: for each repeat, each cell, each item; then the reliability variants."""
+        yield from self._cases(Item)
+        if self.config.reliability is not None:
+            yield from reliability_cases(self.reliability, self.config.reliability)
 
     def episodes(self) -> Iterator[Planned]:
         """Every case of an episode: for each repeat, each cell, each recording."""
@@ -88,7 +95,9 @@ class Plan:
 
     def environments(self) -> tuple[str, ...]:
         """Registry ids of the environments that the plan opens."""
-        return tuple(sorted({unit.env for unit in self._episode_units()}))
+        played = {unit.env for unit in self._episode_units()}
+        recorded = {domain(name).env for name in self.config.domains} if self.config.reliability else set()
+        return tuple(sorted(played | {name for name in recorded if name is not None}))
 
     def verifiers(self) -> tuple[str, ...]:
         """Registry ids of the verifiers that judge the plan's episodes."""
@@ -97,29 +106,24 @@ class Plan:
     def _episode_units(self) -> Iterator[EpisodeRef]:
         return (unit for cell in self.cells for unit in cell.units if isinstance(unit, EpisodeRef))
 
-    def estimate(self, usd_per_million: float | None, seconds_each: float | None) -> Estimate:
+    def estimate(self, usd_per_million: float | None) -> Estimate:
         """Count cases and decisions; tokens from the length of states and questions (a rough guide)."""
         cases = episodes = decisions = characters = 0
-        for cell in self.cells:
-            for unit in cell.units:
-                cases += 1
-                if isinstance(unit, Item):
-                    decisions += len(unit.questions)
-                    asked = [question.wire() for question in unit.questions.values()]
-                    characters += len(dump(unit.state)) + len(dump(asked))
-                else:
-                    episodes += 1
-                    decisions += unit.steps
-                    characters += unit.characters
-        factor = self.config.repeats
-        tokens = int(characters / CHARACTERS_PER_TOKEN) * factor
+        for planned in self.items():
+            cases += 1
+            decisions += len(planned.unit.questions) if isinstance(planned.unit, Item) else 0
+            characters += _characters(planned.unit)
+        for planned in self.episodes():
+            cases += 1
+            episodes += 1
+            decisions += planned.unit.steps if isinstance(planned.unit, EpisodeRef) else 0
+            characters += _characters(planned.unit)
+        tokens = int(characters / CHARACTERS_PER_TOKEN)
         usd = None if usd_per_million is None else tokens * usd_per_million / 1e6
-        total = decisions * factor
-        return Estimate(
-            cases=cases * factor,
-            episodes=episodes * factor,
-            decisions=total,
-            input_tokens=tokens,
-            usd=usd,
-            seconds=None if seconds_each is None else total * seconds_each,
-        )
+        return Estimate(cases=cases, episodes=episodes, decisions=decisions, input_tokens=tokens, usd=usd)
+
+
+def _characters(unit: Item | EpisodeRef) -> int:
+    if isinstance(unit, EpisodeRef):
+        return unit.characters
+    return len(dump(unit.state)) + sum(len(dump(question.wire())) for question in unit.questions.values())

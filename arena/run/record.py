@@ -24,7 +24,7 @@ from arena.log.cache import ResponseCache
 from arena.log.reader import Row, RunReader
 from arena.log.writer import RunWriter
 from arena.records import Attempt, Decision, Step
-from arena.run.plan import Planned
+from arena.run.planned import Planned
 from arena.session import Ask, Decider, Judged, Reply, Turn, WireDecider
 from arena.types import JSON
 

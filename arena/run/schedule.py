@@ -19,8 +19,10 @@ from arena.identity import PROTOCOL
 from arena.items import EpisodeRef, Item
 from arena.log.writer import RunWriter
 from arena.records import Episode
+from arena.reliability.variants import apply
 from arena.run.config import StopRule
-from arena.run.plan import Plan, Planned
+from arena.run.plan import Plan
+from arena.run.planned import Planned
 from arena.run.record import CaseRecorder, Channel, Tally
 from arena.run.static import StaticSession
 from arena.session import Ended, EndVerdict, Environment, Verifier, play
@@ -90,7 +92,8 @@ class Schedule:
     async def _one(self, planned: Planned) -> None:
         recorder = CaseRecorder(planned, self.channel, self.writer, self.run, self.tally)
         if isinstance(planned.unit, Item):
-            session = StaticSession(planned.unit, planned.golds, ask_id=planned.case.id)
+            item, golds = apply(planned.unit, planned.golds, planned.case.variant)
+            session = StaticSession(item, golds, ask_id=planned.case.id)
             await play(session, recorder.decide, recorder.on_turn)
         else:
             await self._episode(planned, planned.unit, recorder)

@@ -1,0 +1,18 @@
+"""A case with all that is needed to play it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from arena.items import Case, EpisodeRef, Gold, Item
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """``unit`` and ``golds`` are those of the plain item; the case's variant is applied when it is played.
+    ``golds`` is empty for episodes: theirs lie in the recording."""
+
+    case: Case
+    unit: Item | EpisodeRef
+    golds: Mapping[str, Gold] = field(default_factory=dict)

@@ -160,3 +160,24 @@ def abandoned(mount: Path = MOUNT) -> list[Group]:
     names = {path.name for parent in parents for path in parent.glob(f"{PREFIX}*") if path.is_dir()}
     dead = [name for name in sorted(names) if not owner.alive(name.removeprefix(PREFIX).rpartition("-")[0])]
     return [Group(found, tuple(parent / name for parent in parents)) for name in dead]
+
+
+def of_container(pid: int, container_id: str, mount: Path = MOUNT) -> Group | None:
+    """The group of a container of an engine on this host, to read counters from; ``None`` when not to be found.
+
+    ``pid``: its first process as the engine reports it. The id must be part of the path: the process ids of
+    a remote engine, or of one in another namespace, name something else here.
+    """
+    try:
+        lines = (owner.PROC / str(pid) / "cgroup").read_text().splitlines()
+    except OSError:
+        return None
+    paths = {names: path for _, names, path in (line.split(":", 2) for line in lines) if container_id in path}
+    v1 = {name: path for names, path in paths.items() for name in names.split(",")}
+    if "pids" in v1 and "memory" in v1:
+        group = Group(1, tuple(mount / name / v1[name].lstrip("/") for name in ("pids", "memory")))
+    elif "" in paths:
+        group = Group(2, (mount / paths[""].lstrip("/"),))
+    else:
+        return None
+    return group if all((folder / "cgroup.procs").is_file() for folder in group.folders) else None

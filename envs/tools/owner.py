@@ -45,6 +45,14 @@ def host() -> str:
         return socket.gethostname()
 
 
+def user(pid: int) -> int:
+    """User id that a process runs as, -1 when it is gone."""
+    try:
+        return (PROC / str(pid)).stat().st_uid
+    except OSError:
+        return -1
+
+
 def children(pid: int) -> list[int]:
     """Process ids whose parent is ``pid``, by a scan of ``/proc``."""
     found = []

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
@@ -24,7 +24,6 @@ from arena.types import Frozen
 
 if TYPE_CHECKING:
     from arena.envs.tools.selfcheck import SelfCheck
-
     from arena.envs.tools.snapshot import Snapshot
 
 Kind = Literal["docker", "bwrap", "sim"]
@@ -230,6 +229,14 @@ class Backend(ABC):
     @abstractmethod
     def sandbox(self) -> Sandbox:
         """A new box, not yet started."""
+
+    @abstractmethod
+    def require(self, tools: Iterable[str]) -> None:
+        """Refuse a task that needs programs that the boxes do not have.
+
+        Raises:
+            MissingNeed: names them.
+        """
 
     @abstractmethod
     def close(self) -> None:

@@ -1,13 +1,14 @@
 """Environments over sessions: web pages, tool sandboxes, games.
 
 ``ENVS`` maps a versioned id to a factory of ``arena.session.Environment``; nothing heavy is imported
-before one is opened. Gymnasium finds ``arena/web-replay-v1`` through the package's entry point.
+before one is opened. Gymnasium knows ``arena/web-replay-v1`` after this import, whichever comes first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from arena.envs.registration import register_gymnasium, register_when_imported
 from arena.registry import Registry
 from arena.session import Environment
 
@@ -17,11 +18,6 @@ ENVS: Registry[Callable[..., Environment]] = Registry(
     {"web/replay-v1": "arena.envs.web:open_environment"},
 )
 
+register_when_imported()
 
-def register_gymnasium() -> None:
-    """Register ``arena/web-replay-v1`` with Gymnasium; again does nothing. Imports Gymnasium."""
-    from gymnasium.envs.registration import register, registry
-
-    name = "arena/web-replay-v1"
-    if name not in registry:
-        register(name, entry_point="arena.envs.gym:DecisionEnv")
+__all__ = ["ENVS", "register_gymnasium"]

@@ -257,6 +257,9 @@ def main(arguments: list[str] | None = None) -> int:
     assert locked is not None
     for tier, splits in locked.cells.items():
         print(f"{tier}: " + ", ".join(f"{len(units)} {split}" for split, units in splits.items()))
+    for tier in read_definition(options.folder, options.domain).tier_names:
+        if not locked.cells.get(tier, {}).get("test"):
+            print(f"warning: tier {tier} has no test unit: nothing can be selected there", file=sys.stderr)
     print(f"wrote {path}: {len(locked.files)} files, {len(locked.reliability_ids)} reliability decisions")
     return 0
 

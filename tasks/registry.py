@@ -8,6 +8,7 @@ domains through the entry-point group ``arena.suites``: a target that is a folde
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
@@ -119,7 +120,9 @@ def select(
     wanted = set(ids)
     cells = [cell for each in chosen for cell in _cells(each, tiers, split)]
     for unit in sorted(wanted.difference(*(cell.ids for cell in cells))):
-        raise UnknownName("item or episode", unit, (one for cell in cells for one in cell.ids))
+        all_ids = [one for cell in cells for one in cell.ids]
+        few = get_close_matches(unit, all_ids, n=3, cutoff=0.5) or [*all_ids[:3], "..."]
+        raise UnknownName("item or episode", unit, few, hint="ids stand in the domain's lock file")
     if wanted:
         cells = [cell.model_copy(update={"ids": tuple(i for i in cell.ids if i in wanted)}) for cell in cells]
     cells = [cell for cell in cells if cell.ids]

@@ -14,15 +14,16 @@ from typing import Any
 
 import docker.errors
 import requests.exceptions
+from docker.api import APIClient
+from docker.utils import kwargs_from_env
 
-import docker
 from arena.envs.tools import gc
 from arena.envs.tools.docker import DockerSandbox
 from arena.envs.tools.docker_exec import Api, engine_errors
 from arena.envs.tools.image import REPOSITORY, Image, build_tree, load_image, unpack_export
 from arena.envs.tools.sandbox import ENVIRONMENT, WORKDIR, Backend, Isolation, Kind, Limits
 from arena.envs.tools.selfcheck import self_check
-from arena.errors import ChangedData, MissingNeed
+from arena.errors import MissingNeed
 
 TIMEOUT_S = 60
 POOL_SIZE = 64
@@ -35,11 +36,11 @@ def connect() -> Api:
     Raises:
         MissingNeed: no engine answers; says where it was looked for.
     """
-    settings = docker.utils.kwargs_from_env()
+    settings = kwargs_from_env()
     if named := os.environ.get("ARENA_DOCKER_HOST"):
         settings = {"base_url": named}
     try:
-        return docker.APIClient(**settings, version="auto", timeout=TIMEOUT_S, max_pool_size=POOL_SIZE)
+        return APIClient(**settings, version="auto", timeout=TIMEOUT_S, max_pool_size=POOL_SIZE)
     except (docker.errors.DockerException, requests.exceptions.RequestException, OSError) as error:
         where = settings.get("base_url", "unix:///var/run/docker.sock")
         raise MissingNeed(
@@ -71,8 +72,7 @@ def find_image(api: Api, image: Image) -> None:
     """Check that the engine holds exactly this image.
 
     Raises:
-        MissingNeed: it holds none; nothing is pulled.
-        ChangedData: it holds another one under this name.
+        MissingNeed: it holds none, or another one under this name; nothing is pulled.
     """
     with engine_errors("image"):
         try:
@@ -84,7 +84,10 @@ def find_image(api: Api, image: Image) -> None:
             ) from error
     layers = found["RootFS"]["Layers"]
     if layers != [f"sha256:{image.sha256}"]:
-        raise ChangedData(f"image {image.reference}", image.sha256, ", ".join(layers))
+        raise MissingNeed(
+            f"image {image.reference} of the Docker engine has layers {', '.join(layers)}, expected {image.sha256}",
+            hint=f"arena sandbox build {image.name}",
+        )
 
 
 def build_dockerfile(api: Api, name: str, dockerfile: Path) -> Image:

@@ -23,7 +23,7 @@ from pathlib import Path
 import platformdirs
 
 from arena.envs.tools.sandbox import DEFAULT_MTIME
-from arena.errors import ChangedData, MissingNeed, UnknownName
+from arena.errors import MissingNeed, UnknownName
 from arena.types import Frozen
 
 REPOSITORY = "arena-sandbox"
@@ -153,7 +153,8 @@ def _info(tree: Path, path: Path) -> tarfile.TarInfo:
     if stat.S_ISLNK(found.st_mode):
         info.type, info.linkname, info.mode = tarfile.SYMTYPE, os.readlink(path), 0o777
     elif stat.S_ISDIR(found.st_mode):
-        info.type, info.mode = tarfile.DIRTYPE, 0o755
+        # Runtimes give a mounted /tmp the mode of the image's folder, whatever the mount options say.
+        info.type, info.mode = tarfile.DIRTYPE, 0o1777 if info.name == "tmp" else 0o755
     else:
         info.size = found.st_size
         info.mode = 0o755 if found.st_mode & stat.S_IXUSR else 0o644
@@ -262,8 +263,11 @@ def verify(image: Image) -> None:
     """Check once per process that the stored tree is still what was hashed.
 
     Raises:
-        ChangedData: it is not.
+        MissingNeed: it is not.
     """
     found = hashlib.sha256(pack(image.root)).hexdigest()
     if found != image.sha256:
-        raise ChangedData(str(image.root), image.sha256, found)
+        raise MissingNeed(
+            f"the tree {image.root} changed: built with sha256 {image.sha256}, found {found}",
+            hint=f"arena sandbox build {image.name}",
+        )

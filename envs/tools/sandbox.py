@@ -156,6 +156,8 @@ class Sandbox(ABC):
     kind: Kind
     isolation: Isolation
     limits: Limits
+    seen: set[Flag]
+    """Flags of all commands so far."""
 
     @abstractmethod
     def start(self) -> None:

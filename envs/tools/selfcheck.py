@@ -100,6 +100,7 @@ def problems(facts: Mapping[str, str], limits: Limits, isolation: Isolation) -> 
         "NoNewPrivs": "1",
         "Seccomp": "2",
         "task": "writable",
+        "scratch": "writable",
         "interface": "lo",
         "routes": "0",
         "network": "unreachable",

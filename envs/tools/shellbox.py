@@ -19,6 +19,7 @@ from arena.envs.tools.sandbox import (
     Cause,
     ExecResult,
     Files,
+    Flag,
     Sandbox,
     SandboxFailure,
 )
@@ -93,6 +94,7 @@ class ShellSandbox(Sandbox):
     """A box with a shell in it. Subclasses say how one command runs."""
 
     def __init__(self) -> None:
+        self.seen: set[Flag] = set()
         self._closing = threading.Event()
         self._lost = ""
         reaper.register(self)
@@ -118,7 +120,9 @@ class ShellSandbox(Sandbox):
         """See ``Sandbox.exec``."""
         words = check_argv(argv)
         self._usable()
-        return self._command(words, stdin, timeout_s, output_limit, KILL_FACTOR * output_limit)
+        result = self._command(words, stdin, timeout_s, output_limit, KILL_FACTOR * output_limit)
+        self.seen.update(result.flags)
+        return result
 
     def _usable(self) -> None:
         if self._closing.is_set():

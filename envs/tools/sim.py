@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Sequence
 
-from arena.envs.tools import sim_files, sim_misc, sim_sed, sim_text
+from arena.envs.tools import sim_files, sim_grep, sim_list, sim_misc, sim_sed, sim_text
 from arena.envs.tools.sandbox import (
     KILL_FACTOR,
     KILLED,
@@ -32,7 +32,14 @@ from arena.envs.tools.simfs import FileSystem
 from arena.envs.tools.snapshot import Snapshot
 from arena.envs.tools.streams import Capture
 
-TOOLS: dict[str, Tool] = {**sim_files.TOOLS, **sim_text.TOOLS, **sim_sed.TOOLS, **sim_misc.TOOLS}
+TOOLS: dict[str, Tool] = {
+    **sim_files.TOOLS,
+    **sim_list.TOOLS,
+    **sim_grep.TOOLS,
+    **sim_text.TOOLS,
+    **sim_sed.TOOLS,
+    **sim_misc.TOOLS,
+}
 """Program name -> what simulates it."""
 TOOL_FOLDERS = ("", "/bin", "/usr/bin")
 
@@ -45,6 +52,7 @@ class SimSandbox(Sandbox):
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
+        self.seen: set[Flag] = set()
         self._fs: FileSystem | None = None
         self._closed = False
         self._busy = threading.Lock()
@@ -104,6 +112,7 @@ class SimSandbox(Sandbox):
         rc = KILLED if flags else rc
         if capture.dropped:
             flags.append("truncated")
+        self.seen.update(flags)
         ms = (time.monotonic() - began) * 1e3
         return ExecResult(rc, bytes(capture.out), bytes(capture.err), tuple(flags), ms, capture.total)
 

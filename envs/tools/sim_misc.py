@@ -108,10 +108,9 @@ def _truth(call: Call, words: list[str]) -> bool:
 def test(call: Call) -> int:
     """One condition, perhaps negated; also as ``[ ... ]``."""
     words = list(call.argv)
-    if call.name == "[":
-        if not words or words.pop() != "]":
-            call.complain("missing ]")
-            return 2
+    if call.name == "[" and (not words or words.pop() != "]"):
+        call.complain("missing ]")
+        return 2
     return 0 if _truth(call, words) else 1
 
 
@@ -251,6 +250,10 @@ def _rows(call: Call, cursor: sqlite3.Cursor, flags: set[str]) -> None:
         call.print("".join("|".join(row) + "\n" for row in rows))
 
 
+_NAMED: tuple[Tool, ...] = (echo, printf, test, true, false, pwd, basename, dirname, sleep)
 TOOLS: dict[str, Tool] = {
-    tool.__name__: tool for tool in (echo, printf, test, true, false, pwd, basename, dirname, sleep)
-} | {"[": test, "md5sum": _sum, "sha1sum": _sum, "sha256sum": _sum, "sha512sum": _sum, "sqlite3": sqlite3_tool}
+    **{tool.__name__: tool for tool in _NAMED},
+    **dict.fromkeys(("md5sum", "sha1sum", "sha256sum", "sha512sum"), _sum),
+    "[": test,
+    "sqlite3": sqlite3_tool,
+}

@@ -282,6 +282,10 @@ class FileSystem:
         target.children[new_name] = node
         source.mtime = target.mtime = time.time()
 
+    def _inside(self, path: str, folder: Node) -> bool:
+        head, slash, _ = path.rstrip("/").rpartition("/")
+        return any(node is folder for _, node in self._walk(head + slash or ".", follow=True))
+
     def chmod(self, node: Node, mode: int) -> None:
         """Set permission bits; only the owner may."""
         if not node.owned:

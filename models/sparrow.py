@@ -41,7 +41,10 @@ class SparrowNano:
 
     def __init__(self, name: str, weights: Path, release: str) -> None:
         from sparrow_decider import Decider as Engine
+        from threadpoolctl import ThreadpoolController
 
+        # The matrices are small: more BLAS threads only wait for each other, and round differently by core count.
+        self._blas = ThreadpoolController()
         self._engine: Engine = Engine.load(str(weights))
         self._window: int = self._engine.static.max_len
         self.card = ModelCard(
@@ -61,9 +64,11 @@ class SparrowNano:
         if reasons := _beyond(ask):
             return Reply({}, outcome="unsupported", error="; ".join(reasons), model_version=self.card.version)
         begun = perf_counter()
-        answers = {
-            name: wire_answer(question, self._probabilities(ask, question)) for name, question in ask.questions.items()
-        }
+        with self._blas.limit(limits=1, user_api="blas"):
+            answers = {
+                name: wire_answer(question, self._probabilities(ask, question))
+                for name, question in ask.questions.items()
+            }
         latency = (perf_counter() - begun) * 1000.0
         return Reply(answers, latency_ms=latency, model_version=self.card.version)
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from arena.identity import digest, dump, sha256
 from arena.items import Gold
@@ -117,11 +118,12 @@ def _descend(kernel: Matrix, target: Matrix) -> Matrix:
     # A bound on the largest eigenvalue gives a step that cannot overshoot.
     step = 1.0 / (0.5 * float(np.abs(kernel).sum(axis=1).max()) / count + PENALTY)
     alpha = momentum = np.zeros_like(target)
-    for turn in range(STEPS):
-        gradient = (softmax(kernel @ momentum) - target) / count + PENALTY * momentum
-        following = momentum - step * gradient
-        momentum = following + turn / (turn + 3) * (following - alpha)
-        alpha = following
+    with threadpool_limits(limits=1, user_api="blas"):  # rounding must not depend on the number of cores
+        for turn in range(STEPS):
+            gradient = (softmax(kernel @ momentum) - target) / count + PENALTY * momentum
+            following = momentum - step * gradient
+            momentum = following + turn / (turn + 3) * (following - alpha)
+            alpha = following
     return alpha
 
 

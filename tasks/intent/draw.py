@@ -165,6 +165,8 @@ def short_date(day: date, split: str) -> str:
 
 
 _MIRROR = {
+    "I am": "you are",
+    "from you": "from us",
     "I": "you",
     "me": "you",
     "my": "your",
@@ -178,6 +180,5 @@ _MIRROR = {
 
 def mirrored(text: str) -> str:
     """The customer's words in the mouth of the assistant: "my seat" becomes "your seat"."""
-    text = text.replace("I am ", "you are ") if "I am " in text else text
-    parts = re.split(r"\b(you are|I|me|my|we|us|our|you|your)\b", text)
-    return "".join(_MIRROR.get(part, part) for part in parts)
+    spots = "|".join(_MIRROR)
+    return re.sub(rf"\b({spots})\b", lambda spot: _MIRROR[spot[0]], text)

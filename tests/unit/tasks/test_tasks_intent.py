@@ -282,6 +282,7 @@ def test_small_words() -> None:
         mirrored("name what I owe us for the box you have sent out")
         == "name what you owe you for the box we have sent out"
     )
+    assert mirrored("the maps I receive from you") == "the maps you receive from us"
     assert mirrored("the tent I am hiring from your yard") == "the tent you are hiring from our yard"
     assert [short_date(date(2023, 5, day), "train") for day in (1, 2, 3, 11, 13, 21, 22, 30)] == [
         f"the {day} of May" for day in ("1st", "2nd", "3rd", "11th", "13th", "21st", "22nd", "30th")

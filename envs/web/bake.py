@@ -17,15 +17,16 @@ from pathlib import Path
 from time import perf_counter
 
 from arena.envs.web.browser import SharedBrowser, versions
-from arena.envs.web.episode import GoldStep, Manifest, Recording, Site, write_recording
+from arena.envs.web.episode import GoldStep, Manifest, Recording, Site, read_recording, write_recording
 from arena.envs.web.mutate import Trial, check_verifier, equivalents
 from arena.envs.web.observe import Observation
 from arena.envs.web.options import ENDINGS, Option
 from arena.envs.web.player import Play, State
+from arena.envs.web.recipe import script
 from arena.envs.web.router import Recorder, Router, SiteRouter, Taped, TapeRouter
 from arena.envs.web.walk import Walk, read_walk, resolve
 from arena.errors import ArenaError, Failure, UsageError
-from arena.identity import sha256
+from arena.identity import digest, sha256
 from arena.registry import Registry
 from arena.session import Verifier
 from arena.types import JSON
@@ -156,9 +157,10 @@ def _first_difference(a: _Played, b: _Played) -> str | None:
 
 
 async def bake(
-    walk: Walk, source: Source, browser: SharedBrowser, *, times: int = REPLAYS, verifier: str = "web"
+    walk: Walk, source: Source, browser: SharedBrowser, *, times: int = REPLAYS, origin: dict[str, JSON] | None = None
 ) -> Recording:
     """Make the recording of a walk. ``times``: how often it is played before hashes count as equal.
+    ``origin``: what it was made of, kept in the manifest (see ``made_of``).
 
     Raises:
         Refused: the walk makes no episode; says why. Failure: ``env``; the browser failed.
@@ -167,7 +169,7 @@ async def bake(
     def new_play() -> Play:
         return Play(walk, browser, source.network, source.start)
 
-    judge = JUDGES.get(verifier)
+    judge = JUDGES.get("web")
     played = await _gold(walk, new_play)
     _check_tier(walk, played)
     for _ in range(times - 1):
@@ -187,11 +189,16 @@ async def bake(
         graph += rows
     if faults := await check_verifier(trial, golds, judge):
         raise Refused(f"{walk.id}: the verifier does not tell wrong from right: {'; '.join(faults)}")
-    return _recording(walk, source, played, golds, graph)
+    return _recording(walk, source, played, golds, graph, origin or {})
 
 
 def _recording(
-    walk: Walk, source: Source, played: _Played, golds: Sequence[tuple[str, ...]], graph: list[dict[str, JSON]]
+    walk: Walk,
+    source: Source,
+    played: _Played,
+    golds: Sequence[tuple[str, ...]],
+    graph: list[dict[str, JSON]],
+    origin: dict[str, JSON],
 ) -> Recording:
     steps = tuple(
         GoldStep(
@@ -227,6 +234,7 @@ def _recording(
         frame=walk.frame,
         volatile=walk.volatile,
         baked_with=versions(),
+        source=origin,
     )
     return Recording(
         manifest=manifest,
@@ -238,6 +246,21 @@ def _recording(
         tape=source.tape,
         blobs=source.blobs or {},
     )
+
+
+def made_of(walk: Path) -> dict[str, JSON]:
+    """What an episode is made of beside its site: sha256 of the walk, and a digest of the page scripts."""
+    scripts = {name: sha256(script(name).encode()) for name in ("seed.js", "clamp.js", "observe.js")}
+    return {"walk": sha256(walk.read_bytes()), "scripts": digest(scripts)}
+
+
+def _is_current(path: Path, source: Source, origin: dict[str, JSON]) -> bool:
+    """Whether an episode file was baked from just this walk, site, page scripts, browser and fonts."""
+    try:
+        manifest = read_recording(path).manifest
+    except ArenaError:
+        return False
+    return manifest.source == origin and manifest.site == source.site and manifest.baked_with == versions()
 
 
 def bake_walks(
@@ -265,7 +288,11 @@ async def _bake_all(paths: Sequence[Path], out: Path, sites: Path, say: Callable
             target = out / f"{path.stem}.web.zip"
             try:
                 walk = read_walk(path)
-                recording = await bake(walk, site_source(walk, sites, out), browser)
+                source, origin = site_source(walk, sites, out), made_of(path)
+                if _is_current(target, source, origin):
+                    say(f"kept    {path.stem}")
+                    continue
+                recording = await bake(walk, source, browser, origin=origin)
                 write_recording(recording, target)
                 most = max(len(step.table.options) for step in recording.steps)
                 size = f"{len(recording.steps)} steps, up to {most} options"

@@ -69,8 +69,9 @@ class GoldStep(Frozen):
     """One recorded decision: the state, its options, the right ones, and what the walk does there.
 
     ``gold``: ids of all options that lead to the recorded next state; ``action``: the one the walk takes.
-    ``history``: what was done before, in words. ``goal`` and ``instructions`` replace the episode's own where
-    a recording asks step by step; ``recorded``: what the recording says of its own model's answer.
+    ``history``: what was done before, in words. Of recorded decisions only: ``goal`` and ``instructions`` replace the
+    episode's own, ``deed`` is what the env does on the page after the question (None: nothing), and ``recorded``
+    is what the recording says of its own model's answer.
     """
 
     t: int
@@ -85,14 +86,8 @@ class GoldStep(Frozen):
     history: Annotated[tuple[str, ...], Field(strict=False)] = ()
     goal: str | None = None
     instructions: str | None = None
+    deed: Option | None = None
     recorded: dict[str, JSON] | None = None
-
-    def option(self, key: str) -> Option:
-        """The option with this id, which must be there."""
-        found = self.table.get(key)
-        if found is None:
-            raise UsageError(f"step {self.t} has no option {key!r}")
-        return found
 
 
 @dataclass(frozen=True)

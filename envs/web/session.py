@@ -76,11 +76,20 @@ class WebSession:
         if self.phase == "free":
             return await self._free(key, right=answer.correct is True)
         self._answers.append((key, answer.correct is True))
-        action = self.recording.steps[self.t].action
-        if self.t + 1 < len(self.recording.steps):
-            await self._do(self._option(action))
-            return await self._turn()
-        return await self._after_walk()
+        last = self.t + 1 == len(self.recording.steps)
+        await self._follow(self.recording.steps[self.t])
+        return await self._after_walk() if last else await self._turn()
+
+    async def _follow(self, step: GoldStep) -> None:
+        """Do what the recording does after a teacher's question."""
+        if self.recording.manifest.decisions == "recorded":
+            if step.deed is not None:
+                await self._do(step.deed)
+            else:
+                self.t += 1
+                await self._note_trail()
+        elif step.action not in ENDINGS:
+            await self._do(self._option(step.action))
 
     async def finish(self) -> Ended:
         """The end state of the run that is judged, the last look, and the versions that showed it."""
@@ -199,7 +208,10 @@ class WebSession:
         """All recorded decisions are asked: end here, or play on from the first wrong one."""
         wrong = next((t for t, (_, right) in enumerate(self._answers) if not right), None)
         if wrong is None:
-            self._claim(self.recording.steps[-1].action)
+            recorded = self.recording.manifest.decisions == "recorded"
+            self._claim(
+                (self.recording.conditions or {}).get("claim", "") if recorded else self.recording.steps[-1].action
+            )
             return None
         if self.mode == "teacher":
             return None

@@ -57,6 +57,10 @@ def command(
         if not chosen:
             steps = sorted({moment.rows[0]["step"] for moment in all_moments})
             raise UsageError(f"{found.unit} has no step {found.step}", hint=f"its steps: {steps[0]}..{steps[-1]}")
+    if live:
+        from arena.cli.live import show_live
+
+        raise typer.Exit(show_live(reader, all_moments, until if until is not None else found.step, as_json))
     if html is not None:
         from arena.run.replay_html import render_html
 

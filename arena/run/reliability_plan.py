@@ -72,10 +72,10 @@ def _from_recordings(
     for unit in load_units(name, hardest_tier(name), "test", tuple(steps)):
         assert isinstance(unit, EpisodeRef)
         turns = environments[unit.env].recorded(unit.path)
-        for step in sorted(steps[unit.id]):
-            turn = turns[step]
+        for number in sorted(steps[unit.id]):
+            turn = turns[number]
             item = Item(
-                id=f"{unit.id}#{step}",
+                id=f"{unit.id}#{number}",
                 suite=unit.suite,
                 domain=unit.domain,
                 tier=unit.tier,

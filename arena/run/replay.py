@@ -147,7 +147,9 @@ def moments(reader: RunReader, unit: str) -> list[Moment]:
     found = []
     for step, after in zip(steps, [*steps[1:], episode["final"]], strict=True):
         rows = by_ask[step["ask"]]
-        found.append(Moment(tuple(rows), reader.state(rows[0]), step, after, episode))
+        # The page after the last recorded step belongs to another walk when the model left the recording.
+        follows = after if after is not None and after["phase"] == step["phase"] else None
+        found.append(Moment(tuple(rows), reader.state(rows[0]), step, follows, episode))
     return found
 
 

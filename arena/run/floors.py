@@ -1,0 +1,84 @@
+"""Measure the floors of an episode domain and freeze them beside its lock (a developer's tool).
+
+``python -m arena.run.floors DOMAIN [--sessions N]`` plays the trivial policies of protocol 4 through the same
+runner as any model: random under 20 seeds, always-first, give-up. The result names the recordings it was
+measured on; after these change it must be measured again.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import anyio
+import orjson
+
+from arena.log.reader import RunReader
+from arena.log.writer import write_atomic
+from arena.run.config import Operation, RunConfig
+from arena.run.evaluate import Reporter, evaluate
+from arena.tasks import domain
+from arena.tasks.floors import floors_path, recordings_digest
+
+SEEDS = 20
+ENVIRONMENT: dict[str, dict[str, Any]] = {
+    "web/replay-v1": {"mode": "free", "screenshots": False},
+}
+"""How an environment is opened so that an episode is played by the policy alone."""
+
+
+def policies() -> list[tuple[str, int]]:
+    """(policy, seed) of every play."""
+    return [("always-first", 0), ("give-up", 0), *(("random", seed) for seed in range(1, SEEDS + 1))]
+
+
+async def measure(name: str, sessions: int) -> dict[str, Any]:
+    """Episodes played and won per tier and policy."""
+    played: dict[str, Counter[str]] = {}
+    won: dict[str, Counter[str]] = {}
+    each = domain(name)
+    for policy, seed in policies():
+        with TemporaryDirectory() as folder:
+            config = RunConfig(
+                model=policy,
+                model_options={"seed": seed} if seed else {},
+                domains=(name,),
+                environment=ENVIRONMENT.get(str(each.env), {}),
+            )
+            result = await evaluate(config, Operation(out=Path(folder) / "run", sessions=sessions), Reporter())
+            assert result.folder is not None
+            for row in RunReader(result.folder).episode_rows():
+                if row["ending"] not in ("success", "failure"):
+                    raise SystemExit(f"{row['unit']} under {policy} was not judged: {row['error']}")
+                played.setdefault(row["tier"], Counter())[policy] += 1
+                won.setdefault(row["tier"], Counter())[policy] += row["ending"] == "success"
+        print(f"{policy} {seed}: {dict(sum(won.values(), Counter()))}", file=sys.stderr, flush=True)
+    tiers = {
+        tier: {
+            "recordings": recordings_digest(name, tier),
+            "policies": {p: {"played": played[tier][p], "won": won[tier][p]} for p in sorted(played[tier])},
+        }
+        for tier in each.tier_names
+        if tier in played
+    }
+    return {"domain": name, "suite": each.suite_id, "seeds": SEEDS, "tiers": tiers}
+
+
+def main() -> None:
+    """Command line of the tool."""
+    parser = ArgumentParser(prog="python -m arena.run.floors", description="Measure the floors of an episode domain.")
+    parser.add_argument("domain")
+    parser.add_argument("--sessions", type=int, default=1)
+    given = parser.parse_args()
+    found = anyio.run(measure, given.domain, given.sessions)
+    path = floors_path(given.domain)
+    write_atomic(path, orjson.dumps(found, option=orjson.OPT_INDENT_2) + b"\n")
+    print(f"wrote {path}")
+
+
+if __name__ == "__main__":
+    main()

@@ -48,7 +48,7 @@ def command(
     model_option: Annotated[list[str] | None, typer.Option("--model-option", "-M", help="KEY=VALUE; repeat.")] = None,
     allow_paid: Annotated[bool, typer.Option("--allow-paid", help="Go on with a paid endpoint.")] = False,
     env: Annotated[
-        list[str] | None, typer.Option("--env", "-E", help="KEY=VALUE for the environment (mode=teacher); repeat.")
+        list[str] | None, typer.Option("--env", "-E", help="[ENVIRONMENT:]KEY=VALUE, e.g. mode=teacher; repeat.")
     ] = None,
     reliability: Annotated[bool, typer.Option("--reliability", help="Also measure S, N and R.")] = False,
     orders: Annotated[int, typer.Option(min=2, help="Option orders; not 12: the row is partial.")] = 12,
@@ -91,7 +91,7 @@ def command(
         "items": item,
         "limit": limit,
         "repeats": repeats,
-        "environment": _pairs(env, "--env"),
+        "environment": _environment(env),
         "lane": lane,
         "reliability": {"orders": orders, "per_domain": per_domain, "probes": probes} if reliability else None,
         "stop": None if max_errors is None else {"errors": max_errors},
@@ -145,6 +145,20 @@ def _pairs(given: list[str] | None, flag: str) -> dict[str, Any]:
         except ValueError:
             pairs[key] = value
     return pairs
+
+
+def _environment(given: list[str] | None) -> dict[str, dict[str, Any]]:
+    """``[ENVIRONMENT:]KEY=VALUE`` flags by environment id; without one they go to every environment."""
+    from arena.envs import ENVS
+
+    found: dict[str, dict[str, Any]] = {}
+    for text in given or ():
+        name, colon, rest = text.partition(":")
+        named = bool(colon) and "=" not in name
+        if named:
+            ENVS.get(name)
+        found.setdefault(name if named else "*", {}).update(_pairs([rest if named else text], "--env"))
+    return found
 
 
 def _settings(chosen: dict[str, Any], file: Path | None) -> RunConfig:

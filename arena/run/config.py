@@ -40,7 +40,10 @@ class ReliabilityPlan(Frozen):
 
 
 class RunConfig(Frozen):
-    """What is evaluated. Every field enters the resume key."""
+    """What is evaluated. Every field enters the resume key.
+
+    ``environment``: options by environment id; those under ``*`` go to every environment of the plan.
+    """
 
     model: str
     model_options: dict[str, JSON] = Field(default_factory=dict)
@@ -50,7 +53,7 @@ class RunConfig(Frozen):
     items: Annotated[tuple[str, ...], Field(strict=False)] = ()
     limit: int | None = None
     repeats: int = 1
-    environment: dict[str, JSON] = Field(default_factory=dict)
+    environment: dict[str, dict[str, JSON]] = Field(default_factory=dict)
     lane: Lane = "throughput"
     stop: StopRule = StopRule()
     capability: bool = True

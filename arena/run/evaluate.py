@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +141,11 @@ def _open_environments(plan: Plan, config: RunConfig, stack: AsyncExitStack) -> 
     opened: dict[str, Environment] = {}
     for name in plan.environments():
         factory: Callable[..., Environment] = ENVS.get(name)
-        opened[name] = factory(**config.environment)
+        options = {**config.environment.get("*", {}), **config.environment.get(name, {})}
+        known = tuple(signature(factory).parameters)
+        if unknown := sorted(options.keys() - set(known)):
+            raise UsageError(f"environment {name} has no option {unknown[0]!r}", hint=f"it has: {', '.join(known)}")
+        opened[name] = factory(**options)
         stack.push_async_callback(opened[name].aclose)
     return opened
 

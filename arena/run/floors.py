@@ -47,7 +47,7 @@ async def measure(name: str, sessions: int) -> dict[str, Any]:
                 model=policy,
                 model_options={"seed": seed} if seed else {},
                 domains=(name,),
-                environment=ENVIRONMENT.get(str(each.env), {}),
+                environment=ENVIRONMENT,
             )
             result = await evaluate(config, Operation(out=Path(folder) / "run", sessions=sessions), Reporter())
             assert result.folder is not None

@@ -68,6 +68,7 @@ def summarise(reader: RunReader) -> dict[str, Any]:
         "verified": resolved["model_card"]["verified"],
         "split": resolved["split"],
         "lane": resolved["lane"],
+        "canary": reader.canary,
         "limited": header["limited"],
         "cells": rows,
         **capability(cells, rows, {name: hardest_tier(name) for name in domains()}),

@@ -62,6 +62,7 @@ def command(
     retry_errors: Annotated[
         bool, typer.Option("--retry-errors", help="Ask a finished run's failed calls again.")
     ] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop when the visibility canary fails.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what it would take; ask nothing.")] = False,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Run folder (default: runs/NAME).")] = None,
     runs: Annotated[Path, typer.Option(help="Folder that holds runs.")] = Path("runs"),
@@ -105,6 +106,7 @@ def command(
         cache=not no_cache,
         allow_paid=allow_paid,
         retry_errors=retry_errors,
+        strict=strict,
     )
     settings = _settings(chosen, config)
     raise typer.Exit(_show(_run(settings, operation, dry_run), settings, as_json))

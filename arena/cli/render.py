@@ -105,6 +105,9 @@ def print_summary(folder: Path, summary: Mapping[str, Any]) -> None:
     else:
         shown = "  ".join(f"{name} {percent(found[name])}" for name in ("S", "N", "R"))
         out.print(f"reliability: {shown}")
+    if (canary := summary["canary"]) is not None:
+        warn = "" if canary["right"] == canary["asked"] else "  (does the model see the questions?)"
+        out.print(f"visibility canary: {canary['right']} of {canary['asked']} right{warn}")
     counts = summary["counts"]
     out.print(
         f"{counts['decisions']} decisions, {counts['invalid']} invalid, {counts['renormalized']} renormalised, "

@@ -24,6 +24,7 @@ from arena.records import SCHEMA, Decision, Episode
 from arena.types import JSON
 
 CONFIG, SUMMARY = "config.json", "summary.json"
+CANARY = "canary.json"
 DECISIONS, EPISODES = "decisions.jsonl", "episodes.jsonl"
 
 Row = dict[str, Any]
@@ -105,6 +106,12 @@ class RunReader:
     def summary(self) -> Row | None:
         """The stored summary, or None while the run is unfinished."""
         path = self.folder / SUMMARY
+        return _read_json(path) if path.is_file() else None
+
+    @property
+    def canary(self) -> Row | None:
+        """The visibility canary's result, or None when it was not asked."""
+        path = self.folder / CANARY
         return _read_json(path) if path.is_file() else None
 
     @property

@@ -76,6 +76,7 @@ class Operation(Frozen):
     cache: bool = True
     allow_paid: bool = False
     retry_errors: bool = False
+    strict: bool = False
 
 
 def resolve(config: RunConfig, card: JSON, environments: JSON, data: JSON) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from arena.envs import ENVS
-from arena.errors import ConfigMismatch, UsageError
+from arena.errors import ConfigMismatch, RunStopped, UsageError
 from arena.identity import digest
 from arena.leaderboard.summary import summarise
 from arena.log.cache import ResponseCache, cache_path
@@ -25,6 +25,7 @@ from arena.log.writer import RunWriter
 from arena.models import ModelOptions, open_model, preflight
 from arena.records import ModelCard
 from arena.run import config as configs
+from arena.run.canary import ask_canary
 from arena.run.config import Operation, RunConfig
 from arena.run.plan import Estimate, Plan
 from arena.run.record import Channel, Past, Tally, read_past
@@ -89,6 +90,7 @@ async def evaluate(config: RunConfig, operation: Operation, reporter: Reporter, 
         await preflight(decider)
         _train(decider, plan)
         with RunWriter(folder, _header(resolved, config, folder.name)) as writer:
+            _check_canary(await ask_canary(decider, folder), operation)
             tally = Tally()
             past = read_past(RunReader(folder), tally)
             schedule = Schedule(
@@ -134,6 +136,14 @@ def _check_paid(card: ModelCard, operation: Operation, estimate: Estimate) -> No
             f"{card.name} is a paid endpoint; this run would cost {usd} "
             f"for {estimate.decisions} decisions, about {estimate.input_tokens} input tokens",
             hint="add --allow-paid to go on, or --dry-run to see the whole estimate",
+        )
+
+
+def _check_canary(found: dict[str, Any], operation: Operation) -> None:
+    if operation.strict and found["right"] < found["asked"]:
+        raise RunStopped(
+            f"the canary failed: {found['right']} of {found['asked']} questions whose answer stands in their text",
+            hint="does the server put the questions before the model? without --strict the result is only shown",
         )
 
 

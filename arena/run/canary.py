@@ -1,0 +1,57 @@
+"""The visibility canary: two questions whose answers stand in the question text (protocol 2).
+
+A server that never puts the questions before its model still returns tidy probabilities. Asked once per run,
+before anything else; the result stands on the row. ``--strict`` stops a run whose canary fails.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from arena.items import Gold
+from arena.log.reader import CANARY
+from arena.log.writer import write_atomic
+from arena.session import Ask, Decider, Turn, judge
+from arena.types import Choice, Noul
+
+QUESTIONS = {
+    "word": Choice(
+        instructions="The right option is 'maple'. Choose 'maple'.",
+        criteria={
+            "granite": "not the right option",
+            "maple": "the right option: choose this one",
+            "violet": "not the right option",
+            "copper": "not the right option",
+        },
+    ),
+    "truth": Noul(
+        instructions="The answer to this question is yes. Answer yes.",
+        criteria={"true": "yes: this is the right answer", "false": "no: this is the wrong answer"},
+    ),
+}
+GOLDS = {"word": Gold(accepted=("maple",)), "truth": Gold(accepted=(True,))}
+
+
+async def ask_canary(decider: Decider, folder: Path) -> dict[str, Any]:
+    """Ask the canary unless the run already holds it; returns and stores its result."""
+    path = folder / CANARY
+    if path.is_file():
+        stored: dict[str, Any] = orjson.loads(path.read_bytes())
+        return stored
+    turn = Turn(ask=Ask("canary", "Read the question; the answer stands in it.", QUESTIONS), golds=GOLDS)
+    reply = await decider.decide(turn.ask)
+    judged = judge(turn, reply)
+    found = {
+        "asked": len(judged),
+        "right": sum(bool(one.correct) for one in judged.values()),
+        "outcome": reply.outcome,
+        "questions": {
+            name: {"committed": one.gated.committed, "correct": one.correct, "invalid_reason": one.gated.reason}
+            for name, one in judged.items()
+        },
+    }
+    write_atomic(path, orjson.dumps(found, option=orjson.OPT_INDENT_2) + b"\n")
+    return found

@@ -15,9 +15,9 @@ from arena.items import Gold
 from arena.log.reader import CANARY
 from arena.log.writer import write_atomic
 from arena.session import Ask, Decider, Turn, judge
-from arena.types import Choice, Noul
+from arena.types import Choice, Noul, Score
 
-QUESTIONS = {
+QUESTIONS: dict[str, Choice | Score | Noul] = {
     "word": Choice(
         instructions="The right option is 'maple'. Choose 'maple'.",
         criteria={

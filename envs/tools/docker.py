@@ -50,13 +50,18 @@ CREATE_SLOTS = threading.BoundedSemaphore(2)
 
 WRAPPER = f"""
 exec 5>&2 2>/dev/null
+cd {WORKDIR} || {{
+  mode=$({BUSYBOX} stat -c %a {WORKDIR}); {BUSYBOX} chmod u+x {WORKDIR}
+  cd {WORKDIR}; {BUSYBOX} chmod $mode {WORKDIR}
+}}
 if [ "$1" = - ]; then shift; (exec {BUSYBOX} setsid "$@" </dev/null 2>&5 5>&-)
 else shift; (exec {BUSYBOX} setsid "$@" 2>&5 5>&-); fi
 rc=$?
 kill -9 -1
 exit $rc
 """
-"""Runs a command and kills what it leaves: everything of the commands' user but this shell."""
+"""Runs a command and kills what it leaves: everything of the commands' user but this shell. A work folder
+that a command closed to itself is entered all the same, as a process that is already in it would be."""
 
 STATUS = f"""
 {BUSYBOX} stat -c %u /proc/[0-9]*

@@ -164,8 +164,9 @@ class ContainerExec:
         """
         deadline = time.monotonic() + timeout_s
         with engine_errors("exec"):
+            # Not in the work folder: a command may have closed it, and the runtime would refuse to start.
             made = self._api.exec_create(
-                self._container, list(argv), user=user, stdin=stdin is not None, stdout=True, stderr=True
+                self._container, list(argv), user=user, workdir="/", stdin=stdin is not None, stdout=True, stderr=True
             )
             raw = self._api.exec_start(made["Id"], socket=True)
             stream = Stream(raw)

@@ -7,6 +7,7 @@ SDK's default socket. An image is looked for by the sha256 of its tar and never 
 from __future__ import annotations
 
 import os
+import socket
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -26,6 +27,7 @@ from arena.envs.tools.selfcheck import self_check
 from arena.errors import MissingNeed
 
 TIMEOUT_S = 60
+DEFAULT_SOCKET = "unix:///var/run/docker.sock"
 POOL_SIZE = 64
 """Connections kept; more threads than that would wait for each other."""
 
@@ -39,14 +41,24 @@ def connect() -> Api:
     settings = kwargs_from_env()
     if named := os.environ.get("ARENA_DOCKER_HOST"):
         settings = {"base_url": named}
+    where = settings.get("base_url") or DEFAULT_SOCKET
     try:
+        _knock(where)
         return APIClient(**settings, version="auto", timeout=TIMEOUT_S, max_pool_size=POOL_SIZE)
     except (docker.errors.DockerException, requests.exceptions.RequestException, OSError) as error:
-        where = settings.get("base_url", "unix:///var/run/docker.sock")
         raise MissingNeed(
             f"no Docker engine answers at {where}: {error}",
             hint="start Docker (or set DOCKER_HOST), or use --sandbox bwrap",
         ) from error
+
+
+def _knock(where: str) -> None:
+    """Fail early where nobody listens: the SDK would leave its socket open."""
+    scheme, _, path = where.partition("://")
+    if scheme in ("unix", "http+unix"):
+        with socket.socket(socket.AF_UNIX) as knock:
+            knock.settimeout(TIMEOUT_S)
+            knock.connect("/" + path.lstrip("/"))
 
 
 def describe(api: Api) -> str:

@@ -31,35 +31,30 @@ BUSYBOX = "/bin/busybox"
 HELPER_TIMEOUT_S = 30.0
 CHMOD_BATCH = 200
 
-READ = f"""
-cd {WORKDIR} || exit 1
-exec 9>&2
-{BUSYBOX} find . \\( -type d ! -perm -500 -o -type f ! -perm -400 \\) -exec {BUSYBOX} sh -c '
-  {BUSYBOX} stat -c %a "$1" >&9; printf "%s\\0" "$1" >&9; {BUSYBOX} chmod u+rwx "$1"' x {{}} \\; 2>/dev/null
-exec {BUSYBOX} tar -cf - . 2>/dev/null
-"""
-"""Tar on stdout. What its owner may not read is first opened up; old mode and path go to stderr."""
-
 RESTORE = f"""
-cd {WORKDIR} || exit 1
-while [ $# -gt 0 ]; do {BUSYBOX} chmod "$1" "$2" || exit 1; shift 2; done
+while [ $# -gt 0 ]; do {BUSYBOX} chmod "$1" "{WORKDIR}/$2" || exit 1; shift 2; done
 """
 """Arguments: mode, path, mode, path, ..."""
 
-UNPACK = (
-    f"""
+UNPACK = f"""
 umask 0
 {BUSYBOX} tar -C {WORKDIR} -xf - || exit 1
+{RESTORE}"""
+
+READ = f"""
+exec 9>&2
+{BUSYBOX} find {WORKDIR} \\( -type d ! -perm -500 -o -type f ! -perm -400 \\) -exec {BUSYBOX} sh -c '
+  {BUSYBOX} stat -c %a "$1" >&9; printf "%s\\0" "$1" >&9; {BUSYBOX} chmod u+rwx "$1"' x {{}} \\; 2>/dev/null
+cd {WORKDIR} && exec {BUSYBOX} tar -cf - . 2>/dev/null
 """
-    + RESTORE
-)
+"""Tar on stdout. What its owner may not read is first opened up; old mode and path go to stderr."""
 
 WIPE = f"""
+{BUSYBOX} chmod u+rwx {WORKDIR} || exit 1
 for top in {WORKDIR} /tmp; do
-  cd $top || exit 1
-  {BUSYBOX} chmod -R u+rwX . 2>/dev/null
-  {BUSYBOX} find . -mindepth 1 -maxdepth 1 -exec {BUSYBOX} rm -rf {{}} +
-  {BUSYBOX} ls -A .
+  {BUSYBOX} find $top -mindepth 1 -type d ! -perm -700 -exec {BUSYBOX} chmod u+rwx {{}} \\; 2>/dev/null
+  {BUSYBOX} find $top -mindepth 1 -maxdepth 1 -exec {BUSYBOX} rm -rf {{}} +
+  {BUSYBOX} ls -A $top
 done
 """
 """Prints what could not be removed: nothing, or the reset failed."""
@@ -82,7 +77,8 @@ def _modes(listing: bytes) -> dict[str, int]:
     for record in listing.split(b"\0"):
         mode, found, path = record.partition(b"\n")
         if found:
-            modes[clean_path(path.decode("utf-8", "surrogateescape"))] = int(mode, 8)
+            below = path.decode("utf-8", "surrogateescape").removeprefix(WORKDIR).lstrip("/")
+            modes[clean_path(below or ".")] = int(mode, 8)
     return modes
 
 

@@ -33,14 +33,26 @@ def dump(value: JSON, *, sort: bool = False) -> bytes:
         return text.encode()
 
 
+_ONLY_DIGITS = bytes(48 if 48 <= byte < 58 else 32 for byte in range(256))
+"""Translation table: every digit becomes "0", every other byte a space."""
+
+_BEYOND_64_BITS = b"0" * 20
+
+
 def load(data: bytes | str) -> JSON:
     """Read JSON; NaN and Infinity become floats, so that the gate can refuse one answer, not the reply.
+
+    Integers stay exact: where a run of 20 digits occurs, the standard library reads, because orjson turns
+    integers beyond 64 bits into floats.
 
     Raises:
         ValueError: not JSON.
     """
+    raw = data if isinstance(data, bytes) else data.encode("utf-8", "surrogatepass")
+    if _BEYOND_64_BITS in raw.translate(_ONLY_DIGITS):
+        return json.loads(raw)
     try:
-        return orjson.loads(data)
+        return orjson.loads(raw)
     except ValueError:
         return json.loads(data)
 

@@ -8,6 +8,7 @@ lane never look here.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import sqlite3
 from pathlib import Path
@@ -32,6 +33,7 @@ class ResponseCache:
     def __init__(self, path: Path, card: ModelCard) -> None:
         identity = dump([PROTOCOL, card.name, card.version, card.identity], sort=True)
         self._prefix = hashlib.sha256(identity).digest()
+        self._path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(path, isolation_level=None, timeout=30.0)
@@ -39,16 +41,18 @@ class ResponseCache:
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._db.execute("CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, reply BLOB) WITHOUT ROWID")
         except (OSError, sqlite3.Error) as error:
-            raise MissingNeed(
-                f"the response cache {path} cannot be opened: {error}", hint="set ARENA_CACHE, or use --no-cache"
-            ) from error
+            raise _unusable(path, error) from error
 
     def _key(self, request: bytes) -> bytes:
         return hashlib.sha256(self._prefix + request).digest()
 
     def get(self, request: bytes) -> Reply | None:
-        """The reply recorded for exactly these bytes, marked ``cached``."""
-        found = self._db.execute("SELECT reply FROM replies WHERE key = ?", (self._key(request),)).fetchone()
+        """The reply recorded for exactly these bytes, marked ``cached``.
+
+        Raises:
+            MissingNeed: the file cannot be read.
+        """
+        found = self._run("SELECT reply FROM replies WHERE key = ?", (self._key(request),)).fetchone()
         if found is None:
             return None
         body = load(found[0])
@@ -56,7 +60,11 @@ class ResponseCache:
         return Reply(**body, attempts=attempts, cached=True)
 
     def put(self, request: bytes, reply: Reply) -> None:
-        """Keep a reply that was read (outcome ``ok``); anything else must be asked again."""
+        """Keep a reply that was read (outcome ``ok``); anything else must be asked again.
+
+        Raises:
+            MissingNeed: the file cannot be written.
+        """
         if reply.outcome != "ok":
             return
         body = {
@@ -68,8 +76,22 @@ class ResponseCache:
             "model_version": reply.model_version,
             "attempts": [attempt.model_dump() for attempt in reply.attempts],
         }
-        self._db.execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (self._key(request), dump(body)))
+        # The standard library keeps NaN, Infinity and integers beyond 64 bits as they came.
+        self._run("INSERT OR REPLACE INTO replies VALUES (?, ?)", (self._key(request), json.dumps(body).encode()))
+
+    def _run(self, statement: str, values: tuple[bytes, ...]) -> sqlite3.Cursor:
+        try:
+            return self._db.execute(statement, values)
+        except sqlite3.Error as error:
+            raise _unusable(self._path, error) from error
 
     def close(self) -> None:
         """Close the file."""
         self._db.close()
+
+
+def _unusable(path: Path, error: Exception) -> MissingNeed:
+    return MissingNeed(
+        f"the response cache {path} cannot be used: {error}",
+        hint="free space or set ARENA_CACHE to a folder you may write, or add --no-cache; then run the same command",
+    )

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
-
-import orjson
 
 from arena.errors import LogCorrupt, UsageError
 from arena.identity import load
@@ -27,7 +26,11 @@ CONFIG, SUMMARY = "config.json", "summary.json"
 CANARY = "canary.json"
 DECISIONS, EPISODES = "decisions.jsonl", "episodes.jsonl"
 
+_64_BITS = (1 << 64) - 1
+
 Row = dict[str, Any]
+
+RESTORE = "restore the file from a copy, or evaluate again with --fresh"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ def iter_lines(path: Path) -> Iterator[tuple[int, bytes]]:
                 if line.endswith(b"\n"):
                     yield number, line[:-1]
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise LogCorrupt(f"{path} is damaged after line {number}: {error}") from error
+        raise LogCorrupt(f"{path} is damaged after line {number}: {error}", hint=RESTORE) from error
 
 
 def iter_rows(path: Path) -> Iterator[Row]:
@@ -79,21 +82,19 @@ def iter_rows(path: Path) -> Iterator[Row]:
     """
     for number, line in iter_lines(path):
         try:
-            row = orjson.loads(line)
-        except ValueError:
-            try:
-                row = load(line)
-            except ValueError as error:
-                raise LogCorrupt(f"{path}:{number}: not JSON: {error}") from error
+            row = load(line)
+        except ValueError as error:
+            raise LogCorrupt(f"{path}:{number}: not JSON: {error}", hint=RESTORE) from error
         if not isinstance(row, dict):
-            raise LogCorrupt(f"{path}:{number}: expected an object, found {type(row).__name__}")
+            raise LogCorrupt(f"{path}:{number}: expected an object, found {type(row).__name__}", hint=RESTORE)
         if row.get("schema_version") != SCHEMA:
-            raise LogCorrupt(f"{path}:{number}: schema {row.get('schema_version')!r}, this arena reads {SCHEMA}")
+            found = row.get("schema_version")
+            raise LogCorrupt(f"{path}:{number}: schema {found!r}, this arena reads {SCHEMA}", hint="update arena")
         yield row
 
 
 class RunReader:
-    """A run folder, read only."""
+    """A run folder, read only. Which lines a retry replaced is remembered as long as a log stays as it is."""
 
     def __init__(self, folder: Path) -> None:
         if not (folder / CONFIG).is_file():
@@ -101,6 +102,7 @@ class RunReader:
         self.folder = folder
         self.config: Row = _read_json(folder / CONFIG)
         self.blobs = Blobs(folder / "blobs")
+        self._superseded: dict[tuple[Path, int, int], dict[str, int]] = {}
 
     @property
     def summary(self) -> Row | None:
@@ -121,44 +123,77 @@ class RunReader:
 
     def rows(self) -> Iterator[Row]:
         """Decisions as dicts, each id once (its highest retry), in file order of that line."""
-        yield from _unique(self.folder, DECISIONS)
+        yield from self._unique(DECISIONS)
 
     def decisions(self) -> Iterator[Decision]:
         """Decisions, validated."""
         for row in self.rows():
-            yield Decision.model_validate_json(orjson.dumps(row))
+            yield Decision.model_validate(row)
 
     def episode_rows(self) -> Iterator[Row]:
         """Episodes as dicts, each id once."""
-        yield from _unique(self.folder, EPISODES)
+        yield from self._unique(EPISODES)
 
     def episodes(self) -> Iterator[Episode]:
         """Episodes, validated."""
         for row in self.episode_rows():
-            yield Episode.model_validate_json(orjson.dumps(row))
+            yield Episode.model_validate(row)
 
     def state(self, row: Row) -> JSON:
         """The state of a decision row, from the line or from its blob."""
         name = row.get("state_blob")
         return row["state"] if name is None else load(self.blobs.get(name))
 
-
-def _unique(folder: Path, name: str) -> Iterator[Row]:
-    path = log_file(folder, name)
-    if path is None:
-        return
-    latest: dict[bytes, int] = {}
-    for number, row in enumerate(iter_rows(path), 1):
-        key, retry = str(row.get("id")).encode(), int(row.get("retry", 0))
-        if key in latest and retry <= latest[key]:
-            raise LogCorrupt(f"{path}:{number}: id {row.get('id')} occurs twice")
-        latest[key] = retry
-    if any(latest.values()):
+    def _unique(self, name: str) -> Iterator[Row]:
+        """Rows of a log, each id once. Memory: eight bytes an id while ids are checked, then only the retried ids."""
+        path = log_file(self.folder, name)
+        if path is None:
+            return
+        stat = path.stat()
+        key = (path, stat.st_size, stat.st_mtime_ns)
+        if key not in self._superseded:
+            self._superseded[key] = _latest_retries(path)
+        latest = self._superseded[key]
         for row in iter_rows(path):
-            if int(row.get("retry", 0)) == latest[str(row.get("id")).encode()]:
+            if row.get("retry", 0) == latest.get(str(row.get("id")), 0):
                 yield row
-    else:
-        yield from iter_rows(path)
+
+
+def _latest_retries(path: Path) -> dict[str, int]:
+    """Id -> its highest retry number, for ids that were asked more than once.
+
+    Raises:
+        LogCorrupt: an id occurs twice under one retry number, or a retry comes before what it replaces.
+    """
+    import numpy as np  # listing runs reads no log and needs none
+
+    first, latest = array("Q"), dict[str, int]()
+    for number, row in enumerate(iter_rows(path), 1):
+        name, retry = str(row.get("id")), row.get("retry", 0)
+        if retry == 0 and name not in latest:
+            first.append(hash(name) & _64_BITS)
+        elif retry > latest.get(name, 0):
+            latest[name] = retry
+        else:
+            raise _twice(path, number, name)
+    hashes = np.sort(np.frombuffer(first, dtype=np.uint64))
+    if (hashes[1:] == hashes[:-1]).any():
+        _refuse_twice(path)
+    return latest
+
+
+def _refuse_twice(path: Path) -> None:
+    """Find the id that occurs twice; two ids of one hash are not one."""
+    seen: set[str] = set()
+    for number, row in enumerate(iter_rows(path), 1):
+        name = str(row.get("id"))
+        if row.get("retry", 0) == 0 and name in seen:
+            raise _twice(path, number, name)
+        seen.add(name)
+
+
+def _twice(path: Path, number: int, name: str) -> LogCorrupt:
+    return LogCorrupt(f"{path}:{number}: id {name} occurs twice", hint=RESTORE)
 
 
 def read_header(folder: Path) -> Header:

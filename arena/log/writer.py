@@ -50,6 +50,7 @@ class RunWriter:
         """
         self.folder = folder
         self.blobs = Blobs(folder / "blobs")
+        self._torn = False
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._lock = (folder / ".lock").open("w")
@@ -63,9 +64,12 @@ class RunWriter:
         try:
             if not (folder / CONFIG).exists():
                 write_atomic(folder / CONFIG, orjson.dumps(config, option=orjson.OPT_INDENT_2) + b"\n")
+            # A finished run that is opened again (--retry-errors) is unfinished until it is summarised again.
+            (folder / SUMMARY).unlink(missing_ok=True)
             self._decisions = _open_log(folder, DECISIONS)
             self._episodes = _open_log(folder, EPISODES)
         except OSError as error:
+            self._lock.close()
             raise _unwritable(folder, error) from error
 
     def __enter__(self) -> RunWriter:
@@ -96,11 +100,14 @@ class RunWriter:
 
     def _append(self, handle: IO[bytes], records: Iterable[Decision | Episode]) -> None:
         lines = b"".join(dump(record.model_dump(mode="python")) + b"\n" for record in records)
+        if self._torn:
+            raise MissingNeed(f"{self.folder} ends in an unfinished line", hint="run the same command again")
         try:
             written = handle.write(lines)
             while written < len(lines):  # an unbuffered write may stop short, as on a disk that is filling up
                 written += handle.write(lines[written:])
         except OSError as error:
+            self._torn = True  # nothing may follow half a line
             raise _unwritable(self.folder, error) from error
 
     def finish(self, summary: JSON) -> None:

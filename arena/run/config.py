@@ -23,7 +23,8 @@ Lane = Literal["throughput", "latency"]
 
 
 class StopRule(Frozen):
-    """When a run ends early: more than ``errors`` failed calls (absolute), or ``share`` of at least 20."""
+    """When a run ends early: more than ``errors`` failed calls, or more than ``share`` of all calls once
+    ``minimum`` have failed. Counts start anew with each session of a run."""
 
     errors: int | None = None
     share: float | None = 0.5
@@ -56,7 +57,6 @@ class RunConfig(Frozen):
     environment: dict[str, dict[str, JSON]] = Field(default_factory=dict)
     lane: Lane = "throughput"
     stop: StopRule = StopRule()
-    capability: bool = True
     reliability: ReliabilityPlan | None = None
 
     @property
@@ -93,7 +93,7 @@ def resolve(config: RunConfig, card: JSON, environments: JSON, data: JSON) -> di
 def differing(before: JSON, now: JSON, prefix: str = "") -> list[str]:
     """Dotted keys at which two resolved configurations differ."""
     if not (isinstance(before, dict) and isinstance(now, dict)):
-        return [] if before == now else [prefix]
+        return [] if before == now else [prefix or "everything"]
     found = []
     for key in sorted({*before, *now}):
         found += differing(before.get(key), now.get(key), f"{prefix}.{key}" if prefix else key)

@@ -35,6 +35,9 @@ from arena.tasks import domain, training_examples
 from arena.verifiers import VERIFIERS
 
 WIRE_CONCURRENCY = 8
+STARTED = (".lock", "config.json.tmp")
+"""What a run that was killed at its very start may have left in its folder."""
+
 LONGEST_CALL_S = 600.0
 """A call that its own transport has not ended by then is ended here."""
 
@@ -176,7 +179,7 @@ def choose_folder(resolved: dict[str, Any], operation: Operation) -> Path:
         before = read_header(folder).config.get("resolved")
         if keys := configs.differing(before, resolved):
             raise ConfigMismatch(str(folder), keys)
-    elif folder.exists() and any(path.name != ".lock" for path in folder.iterdir()):
+    elif folder.exists() and (not folder.is_dir() or any(path.name not in STARTED for path in folder.iterdir())):
         raise UsageError(f"{folder} exists and is not a run", hint="choose another --out")
     return folder
 

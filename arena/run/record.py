@@ -8,7 +8,7 @@ decision per question. Failures are data here, never exceptions.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from math import isfinite
@@ -34,9 +34,10 @@ RETRYABLE = frozenset({"timeout", "server_error", "rate_limited", "warming", "au
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of a run in progress."""
+    """Counts of a run in progress. ``asks`` and ``errors`` count the calls of this session of the run alone."""
 
     cases: int = 0
+    asks: int = 0
     decisions: int = 0
     invalid: int = 0
     errors: int = 0
@@ -46,6 +47,8 @@ class Tally:
 @dataclass(slots=True)
 class Past:
     """What an interrupted run left behind.
+
+    An episode in which a call failed is owed again as a whole; its other steps are answered from ``rows``.
 
     ``answered``: static case id -> decisions on record; ``episodes``: finished episode cases; ``retries``:
     record id -> next retry number, for what failed and is still owed; ``rows``: ask id -> question name -> row,
@@ -67,11 +70,12 @@ class Past:
 def read_past(reader: RunReader, tally: Tally) -> Past:
     """Read what a run already holds and count it into ``tally``."""
     past = Past()
-    for row in reader.episode_rows():
-        if row["ending"] == "error":
-            past.retries[row["id"]] = row["retry"] + 1
-        else:
-            past.episodes.add(row["id"])
+    endings = {row["id"]: (row["ending"], row["retry"]) for row in reader.episode_rows()}
+    if endings:
+        failed = {row["case"] for row in reader.rows() if row["episode"] is not None and row["outcome"] in RETRYABLE}
+        owed = {case for case, (ending, _) in endings.items() if ending == "error" or case in failed}
+        past.retries = {case: endings[case][1] + 1 for case in owed}
+        past.episodes = endings.keys() - owed
     last: tuple[str, dict[str, Row]] | None = None
     for row in reader.rows():
         if row["outcome"] in RETRYABLE:
@@ -102,11 +106,16 @@ class Channel:
     deadline_s: float
     past: Past
     read_cache: bool = True
+    wire: WireDecider | None = field(init=False)
+    """The decider, if it sends bytes. (Asking a protocol for membership costs more than an instant model.)"""
+
+    def __post_init__(self) -> None:
+        self.wire = self.decider if isinstance(self.decider, WireDecider) else None
 
     async def ask(self, ask: Ask, request: bytes, repeat: bool) -> tuple[Reply, bool]:
         """(reply, already in the log?). Repeats are never answered from the cache."""
-        rows = self.past.rows.get(ask.id, {})
-        if rows.keys() == ask.questions.keys() and all(r["request_sha256"] == sha256(request) for r in rows.values()):
+        rows = self.past.rows.get(ask.id)
+        if rows and rows.keys() == ask.questions.keys() and _same_bytes(rows.values(), request):
             return _reply_of(rows), True
         cache = None if repeat else self.cache
         if cache is not None and self.read_cache and (found := cache.get(request)) is not None:
@@ -119,7 +128,7 @@ class Channel:
     async def _decide(self, ask: Ask) -> Reply:
         begun = perf_counter()
         try:
-            if not isinstance(self.decider, WireDecider):
+            if self.wire is None:
                 return await self.decider.decide(ask)
             # The transport keeps the deadline; this only guards against one that does not.
             with anyio.fail_after(self.deadline_s + 5.0):
@@ -131,6 +140,11 @@ class Channel:
         except Exception as error:
             told = f"{type(error).__name__}: {error}"
             return Reply({}, "server_error", told, attempts=_one(begun, told))
+
+
+def _same_bytes(rows: Iterable[Row], request: bytes) -> bool:
+    asked = sha256(request)
+    return all(row["request_sha256"] == asked for row in rows)
 
 
 def _one(begun: float, error: str) -> tuple[Attempt, ...]:
@@ -164,9 +178,8 @@ class CaseRecorder:
 
     async def decide(self, ask: Ask) -> Reply:
         """Answer one ask and remember its request bytes for the log."""
-        decider = self.channel.decider
-        if isinstance(decider, WireDecider):
-            self._request = decider.encode(ask)
+        if (wire := self.channel.wire) is not None:
+            self._request = wire.encode(ask)
         else:
             questions = {name: question.wire() for name, question in ask.questions.items()}
             self._request = dump({"state": ask.state, "questions": questions})
@@ -180,12 +193,15 @@ class CaseRecorder:
         """Append the turn's decisions; for an episode also remember the step."""
         tally = self.tally
         if not self._known:
-            state, blob = self.writer.store_state(turn.ask.state)
-            state_hash = sha256(dump(turn.ask.state)) if blob is None else blob
-            shared = self._shared(turn, reply, state, blob, state_hash)
+            encoded = dump(turn.ask.state)
+            state, blob = self.writer.store_state(turn.ask.state, encoded)
+            shared = self._shared(turn, reply, state, blob, sha256(encoded) if blob is None else blob)
             present = self.channel.past.rows.get(turn.ask.id, {})
-            owed = {name: one for name, one in judged.items() if name not in present}
+            # A crash may have recorded part of an ask; what stands there for other bytes is replaced.
+            kept = {name for name, row in present.items() if row["request_sha256"] == shared["request_sha256"]}
+            owed = {name: one for name, one in judged.items() if name not in kept}
             self.writer.decisions(self._decision(shared, turn, reply, name, one) for name, one in owed.items())
+            tally.asks += 1
         for one in judged.values():
             tally.decisions += 1
             tally.invalid += not one.gated.valid
@@ -240,16 +256,19 @@ class CaseRecorder:
         raw = reply.answers.get(name)
         identity = sha256(f"{turn.ask.id}\x1f{name}".encode())[:24]
         answer = None if gated.answer is None else {**gated.answer.__dict__}
+        replaced = self.channel.past.rows.get(turn.ask.id, {}).get(name)
+        retry = self.channel.past.retries.get(identity, 0)
+        loggable = _loggable(raw)
         return Decision.model_construct(
             **shared,
             id=identity,
-            retry=self.channel.past.retries.get(identity, 0),
+            retry=retry if replaced is None else max(retry, replaced["retry"] + 1),
             question_name=name,
             question_id=question_id(question),
             presented_id=presented_id(question),
             question=question,
-            response=raw,
-            body=None if gated.valid else _kept_body(reply, raw),
+            response=raw if loggable else None,
+            body=_kept_body(reply, raw, gated.valid, loggable),
             answer=answer,
             valid=gated.valid,
             invalid_reason=gated.reason,
@@ -281,18 +300,30 @@ class CaseRecorder:
         )
 
 
-def _kept_body(reply: Reply, raw: JSON) -> str | None:
-    """The raw reply text of an invalid answer; JSON that the log cannot hold (NaN) is kept as text."""
-    if reply.body is not None:
+DEEPEST = 100
+"""Levels of nesting that a log line holds; the serialisers themselves give up somewhere beyond 250."""
+
+
+def _kept_body(reply: Reply, raw: JSON, valid: bool, loggable: bool) -> str | None:
+    """The raw reply text of an invalid answer, and in any case an answer that JSON cannot hold, as text."""
+    if reply.body is not None and not valid:
         return reply.body
-    return None if _loggable(raw) else json.dumps(raw, allow_nan=True, default=repr)
+    if loggable:
+        return None
+    try:
+        return json.dumps(raw, allow_nan=True, default=repr)
+    except (RecursionError, ValueError):
+        return f"an answer nested deeper than {DEEPEST} levels"
 
 
-def _loggable(value: JSON) -> bool:
+def _loggable(value: JSON, depth: int = 0) -> bool:
+    """Whether JSON holds the value as it is: no NaN, no infinity, not nested too deep."""
     if isinstance(value, float):
         return isfinite(value)
+    if depth > DEEPEST:
+        return False
     if isinstance(value, dict):
-        return all(_loggable(inner) for inner in value.values())
+        return all(_loggable(inner, depth + 1) for inner in value.values())
     if isinstance(value, list | tuple):
-        return all(_loggable(inner) for inner in value)
+        return all(_loggable(inner, depth + 1) for inner in value)
     return True

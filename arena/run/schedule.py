@@ -82,10 +82,10 @@ class Schedule:
     def _check_stop(self) -> None:
         rule, tally = self.stop, self.tally
         many = rule.errors is not None and tally.errors > rule.errors
-        share = rule.share is not None and tally.errors >= rule.minimum and tally.errors > rule.share * tally.decisions
+        share = rule.share is not None and tally.errors >= rule.minimum and tally.errors > rule.share * tally.asks
         if many or share:
             raise RunStopped(
-                f"stopped after {tally.errors} failed calls in {tally.decisions} decisions (the stop rule)",
+                f"stopped after {tally.errors} failed calls of {tally.asks} (the stop rule)",
                 hint="mend the server or key and run the same command again: it resumes, failed calls are asked again",
             )
 
@@ -93,7 +93,7 @@ class Schedule:
         recorder = CaseRecorder(planned, self.channel, self.writer, self.run, self.tally)
         if isinstance(planned.unit, Item):
             item, golds = apply(planned.unit, planned.golds, planned.case.variant)
-            session = StaticSession(item, golds, ask_id=planned.case.id)
+            session = StaticSession(item, golds, ask_id=recorder.case)
             await play(session, recorder.decide, recorder.on_turn)
         else:
             await self._episode(planned, planned.unit, recorder)

@@ -110,6 +110,13 @@ class RunWriter:
             self._torn = True  # nothing may follow half a line
             raise _unwritable(self.folder, error) from error
 
+    def file(self, name: str, content: JSON) -> None:
+        """Write a JSON file of the run, whole or not at all."""
+        try:
+            write_atomic(self.folder / name, orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n")
+        except OSError as error:
+            raise _unwritable(self.folder, error) from error
+
     def finish(self, summary: JSON) -> None:
         """Pack the logs and write the summary: the run is complete."""
         self._decisions.close()
@@ -117,9 +124,9 @@ class RunWriter:
         try:
             for name in (DECISIONS, EPISODES):
                 pack(self.folder / name)
-            write_atomic(self.folder / SUMMARY, orjson.dumps(summary, option=orjson.OPT_INDENT_2) + b"\n")
         except OSError as error:
             raise _unwritable(self.folder, error) from error
+        self.file(SUMMARY, summary)
 
     def close(self) -> None:
         """Close files and release the lock; the run stays resumable."""

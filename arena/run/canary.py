@@ -6,15 +6,14 @@ before anything else; the result stands on the row. ``--strict`` stops a run who
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import orjson
-
+from arena.identity import load
 from arena.items import Gold
 from arena.log.reader import CANARY
-from arena.log.writer import write_atomic
-from arena.session import Ask, Decider, Turn, judge
+from arena.log.writer import RunWriter
+from arena.run.record import RETRYABLE, Channel
+from arena.session import Ask, Turn, judge
 from arena.types import Choice, Noul, Score
 
 QUESTIONS: dict[str, Choice | Score | Noul] = {
@@ -35,14 +34,18 @@ QUESTIONS: dict[str, Choice | Score | Noul] = {
 GOLDS = {"word": Gold(accepted=("maple",)), "truth": Gold(accepted=(True,))}
 
 
-async def ask_canary(decider: Decider, folder: Path) -> dict[str, Any]:
-    """Ask the canary unless the run already holds it; returns and stores its result."""
-    path = folder / CANARY
+async def ask_canary(channel: Channel, writer: RunWriter) -> dict[str, Any]:
+    """Ask the canary unless the run already holds it; returns and stores its result.
+
+    A call that failed for reasons outside the model says nothing; it is stored, and asked again on resume.
+    """
+    path = writer.folder / CANARY
     if path.is_file():
-        stored: dict[str, Any] = orjson.loads(path.read_bytes())
-        return stored
+        stored: dict[str, Any] = load(path.read_bytes())
+        if stored["outcome"] not in RETRYABLE:
+            return stored
     turn = Turn(ask=Ask("canary", "Read the question; the answer stands in it.", QUESTIONS), golds=GOLDS)
-    reply = await decider.decide(turn.ask)
+    reply = await channel.call(turn.ask)
     judged = judge(turn, reply)
     found = {
         "asked": len(judged),
@@ -53,5 +56,5 @@ async def ask_canary(decider: Decider, folder: Path) -> dict[str, Any]:
             for name, one in judged.items()
         },
     }
-    write_atomic(path, orjson.dumps(found, option=orjson.OPT_INDENT_2) + b"\n")
+    writer.file(CANARY, found)
     return found

@@ -93,12 +93,13 @@ async def evaluate(config: RunConfig, operation: Operation, reporter: Reporter, 
         await preflight(decider)
         _train(decider, plan)
         with RunWriter(folder, _header(resolved, config, folder.name)) as writer:
-            _check_canary(await ask_canary(decider, folder), operation)
             tally = Tally()
             past = read_past(RunReader(folder), tally)
+            channel = _channel(decider, config, operation, past, stack)
+            _check_canary(await ask_canary(channel, writer), operation)
             schedule = Schedule(
                 run=folder.name,
-                channel=_channel(decider, config, operation, past, stack),
+                channel=channel,
                 writer=writer,
                 tally=tally,
                 stop=config.stop,

@@ -120,12 +120,13 @@ class Channel:
         cache = None if repeat else self.cache
         if cache is not None and self.read_cache and (found := cache.get(request)) is not None:
             return found, False
-        reply = await self._decide(ask)
+        reply = await self.call(ask)
         if cache is not None:
             cache.put(request, reply)
         return reply, False
 
-    async def _decide(self, ask: Ask) -> Reply:
+    async def call(self, ask: Ask) -> Reply:
+        """Ask the decider itself; whatever it raises becomes the outcome of the call."""
         begun = perf_counter()
         try:
             if self.wire is None:

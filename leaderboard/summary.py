@@ -6,7 +6,7 @@ Floats are rounded to ten decimals: a summary must not depend on the order in wh
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -53,9 +53,8 @@ def summarise(reader: RunReader) -> dict[str, Any]:
     cells = collect(counts.watch(reader.rows()), reader.episode_rows())
     rows = []
     for name in dict.fromkeys(key[0] for key in sorted(cells)):
-        for tier in domain(name).tier_names:
-            if (name, tier) in cells:
-                rows.append(cell_row(cells[name, tier], episode_floors(name, tier)))
+        for tier in tiers_of(name, cells):
+            rows.append(cell_row(cells[name, tier], floors_of(name, tier)))
     scored = from_rows(metric_row(row) for row in reader.rows() if counts_for_capability(row))
     decisions = counts.total["decisions"]
     bad = decisions - counts.total["valid"]
@@ -70,6 +69,7 @@ def summarise(reader: RunReader) -> dict[str, Any]:
         "lane": resolved["lane"],
         "canary": reader.canary,
         "limited": header["limited"],
+        "imported": bool(header.get("imported")),
         "cells": rows,
         **capability(cells, rows, {name: hardest_tier(name) for name in domains()}),
         "reliability": reliability(reader),
@@ -87,6 +87,18 @@ def summarise(reader: RunReader) -> dict[str, Any]:
         "failed": (decisions > 0 and bad / decisions > MAX_BAD_SHARE) or infra > 0.01 * sum(row["n"] for row in rows),
     }
     return rounded(summary)  # type: ignore[no-any-return]
+
+
+def tiers_of(name: str, cells: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """The tiers of a domain that ``cells`` hold, easy to hard; of a foreign (imported) domain by name."""
+    found = {tier for each, tier in cells if each == name}
+    known = domain(name).tier_names if name in domains() else sorted(found)
+    return tuple(tier for tier in known if tier in found)
+
+
+def floors_of(name: str, tier: str) -> dict[str, float]:
+    """Episode floors of a registered domain; a foreign one has none."""
+    return episode_floors(name, tier) if name in domains() else {}
 
 
 def rounded(value: Any) -> Any:

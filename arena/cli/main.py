@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from arena.cli import doctor, evaluate, listing, publish, replay
+from arena.cli import doctor, evaluate, imports, listing, publish, replay
 from arena.errors import ArenaError
 
 app = typer.Typer(
@@ -52,6 +52,7 @@ app.command("eval")(evaluate.command)
 app.command("replay")(replay.command)
 app.command("publish")(publish.command)
 app.add_typer(listing.app, name="list")
+app.add_typer(imports.app, name="import")
 app.command("doctor")(doctor.command)
 
 

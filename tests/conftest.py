@@ -28,3 +28,16 @@ def shared_data() -> Path:
     if not folder.is_dir():
         missing("shared", f"{folder} does not exist (set ARENA_SHARED)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """Path of the Chromium that tests with the marker ``browser`` drive."""
+    from arena.envs.web.chromium import find_chromium
+    from arena.errors import MissingNeed
+
+    try:
+        return find_chromium()
+    except MissingNeed as error:
+        missing("browser", str(error))
+        raise

@@ -8,6 +8,7 @@ Typing never invents text: the values are a closed list that comes with the epis
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
@@ -93,10 +94,10 @@ def _telling_scopes(elements: Sequence[Element]) -> dict[int, str]:
     for group in twins.values():
         if len(group) == 1:
             continue
+        shared = Counter(scope for element in group for scope in set(element.scopes))
         for element in group:
-            others = [set(other.scopes) for other in group if other is not element]
-            telling = [scope for scope in element.scopes if any(scope not in other for other in others)]
-            if telling or element.scopes:
+            telling = [scope for scope in element.scopes if shared[scope] < len(group)]
+            if element.scopes:
                 chosen[element.index] = (telling or list(element.scopes))[0]
     return chosen
 

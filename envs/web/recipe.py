@@ -108,13 +108,16 @@ class Settler:
             try:
                 await self.page.clock.run_for(TICK_MS)
             except BrowserError as error:
-                if not navigated(error):
+                # A clock belongs to the context: a window that is just being closed may answer for it.
+                if not navigated(error) and (self.page.is_closed() or "has been closed" not in str(error)):
                     raise
             now = await self._gate()
             ticks += 1
-            if now != token and restarts < MAX_RESTARTS:
-                # A timer led to another document; it gets its full ticks as well.
-                token, ticks, restarts = now, 0, restarts + 1
+            if now != token:
+                # A timer led to another document; it gets its full ticks as well, but not for ever.
+                restarts += 1
+                token, ticks = now, 0 if restarts <= MAX_RESTARTS else ticks
+        self.noisy += restarts > MAX_RESTARTS
 
     async def settle(self, scrolled: bool = False) -> None:
         """Advance the page's clock by 300 ms (more when it changes documents) and wait for quiet.

@@ -103,7 +103,7 @@
         label = squeeze(at.getAttribute("aria-label")) || (by ? squeeze(textOf(by)) : "") || (heading ? squeeze(textOf(heading)) : "");
         if (!label && (at.tagName === "TR" || role === "row")) {
           const head = at.querySelector("th, [role=rowheader]");
-          label = head ? squeeze(textOf(head)) : squeeze([...at.children].map((cell) => squeeze(textOf(cell))).find(Boolean));
+          label = head ? squeeze(textOf(head)) : squeeze([...at.children].map((cell) => squeeze(cell.textContent)).find(Boolean));
         }
         if (!label && (at.tagName === "LI" || at.tagName === "ARTICLE" || role === "listitem")) {
           const head = at.querySelector("h1, h2, h3, h4, h5, h6");

@@ -107,6 +107,14 @@
     };
   }
   window.open = () => { self.popups += 1; return null; };
+  // There is one tab: what would open another opens here.
+  const here = (node) => {
+    if (!node || !node.target || /^_(self|top|parent)$/i.test(node.target)) return;
+    node.target = "_self";
+    self.popups += 1;
+  };
+  document.addEventListener("click", (event) => here(event.composedPath().find((node) => /^(A|AREA)$/.test(node.tagName))), true);
+  document.addEventListener("submit", (event) => here(event.target), true);
 
   // --- still pictures
   const sheet = new CSSStyleSheet();

@@ -16,9 +16,10 @@ import numpy as np
 
 from arena.errors import NothingSelected, UsageError
 from arena.identity import PROTOCOL
-from arena.leaderboard.audit import Audited, Refused, audit
+from arena.leaderboard.audit import Audited, audit
 from arena.leaderboard.entries import Entry, build_entry, bundles, named
 from arena.leaderboard.pareto import Point, front
+from arena.leaderboard.recheck import Refused
 from arena.leaderboard.statistics import Draws, pairwise, tie_groups
 from arena.log.reader import CONFIG, find_runs, read_header
 from arena.tasks import domain, domains
@@ -37,15 +38,23 @@ class Board:
         return {
             "protocol": PROTOCOL,
             "date": max(entry.row["date"] for entry in self.entries),
-            "domains": [domain_row(name) for name in domains()],
+            "domains": [domain_row(name) for name in [*domains(), *self._foreign()]],
             "front": list(self.front),
             "tie_groups": [list(group) for group in self.tie_groups],
             "rows": [entry.row for entry in self.entries],
         }
 
+    def _foreign(self) -> list[str]:
+        """Domains that only imported answers are about."""
+        return sorted({cell["domain"] for entry in self.entries for cell in entry.row["cells"]} - set(domains()))
+
 
 def domain_row(name: str) -> dict[str, Any]:
-    """A domain as the board's legend shows it."""
+    """A domain as the board's legend shows it; one that the registry does not hold was imported, and has one tier."""
+    if name not in domains():
+        tier = {"name": "all", "rule": "answers that others published, scored again here; no part of C"}
+        words = {"title": "imported answers", "suite": name, "kind": "static", "licence": "of its publisher"}
+        return {"name": name, **words, "hardest": "all", "tiers": [tier]}
     each = domain(name)
     tiers = [{"name": tier.name, "rule": tier.rule} for tier in each.tiers]
     return {

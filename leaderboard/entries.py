@@ -23,11 +23,10 @@ from arena.leaderboard.audit import Audited
 from arena.leaderboard.capability import CellData, capability, cell_row
 from arena.leaderboard.evidence import Evidence, calibration, confusions, gather, serial_latencies
 from arena.leaderboard.reproduce import command
-from arena.leaderboard.summary import rounded
+from arena.leaderboard.summary import floors_of, rounded, tiers_of
 from arena.reliability.metrics.latency import latency
 from arena.reliability.metrics.summary import summarise as metrics
-from arena.tasks import domain, domains, hardest_tier
-from arena.tasks.floors import episode_floors
+from arena.tasks import domains, hardest_tier
 
 Floats = NDArray[np.float64]
 
@@ -117,7 +116,8 @@ def build_entry(bundle: Bundle, slug: str, name: str) -> Entry:
         "verified": card["verified"],
         "baseline": model in baseline_names()["baselines"],
         "degenerate": model in baseline_names()["degenerate"],
-        "imported": any(bool(run.reader.config.get("imported")) for run in runs),
+        "imported": any(run.imported is not None for run in runs),
+        "canary": next((run.summary["canary"] for run in runs if run.summary["canary"] is not None), None),
         "partial": sorted({f"{_name(run)}: {fault}" for run in runs for fault in run.faults}),
         **rounded(capability(evidence.cells, cells, hardest)),
         "cells": cells,
@@ -142,8 +142,8 @@ def build_entry(bundle: Bundle, slug: str, name: str) -> Entry:
 
 def _cell_rows(cells: Mapping[tuple[str, str], CellData]) -> list[dict[str, Any]]:
     names = sorted({name for name, _ in cells})
-    keys = [(name, tier) for name in names for tier in domain(name).tier_names if (name, tier) in cells]
-    return [cell_row(cells[key], episode_floors(*key)) for key in keys]
+    keys = [(name, tier) for name in names for tier in tiers_of(name, cells)]
+    return [cell_row(cells[key], floors_of(*key)) for key in keys]
 
 
 def _c_draws(
@@ -174,7 +174,8 @@ def _run_row(run: Audited, latency_only: bool) -> dict[str, Any]:
     config = run.reader.config
     return {
         "run": config["run"],
-        "command": command(config["resolved"]),
+        "command": None if run.imported else command(config["resolved"]),
+        "imported": run.imported,
         "domains": sorted({name for name, _ in run.cells}),
         "lane": config["resolved"]["lane"],
         "latency_only": latency_only,

@@ -61,7 +61,7 @@ def altair() -> Any:
     return module
 
 
-def capability_reliability(rows: Sequence[Mapping[str, Any]], width: int = 720, height: int = 430) -> Figure:
+def capability_reliability(rows: Sequence[Mapping[str, Any]], width: int = 980, height: int = 440) -> Figure:
     """C against R with interval whiskers and the front; the C axis alone while no row has R."""
     measured = [row for row in rows if row["capability"] is not None]
     both = [row for row in measured if row["reliability"] is not None and row["reliability"]["R"] is not None]

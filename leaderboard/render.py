@@ -65,7 +65,7 @@ def script_json(value: Any) -> str:
 
 
 def inline(figure: Figure, name: str, link: str = "models/{}.html") -> str:
-    """The SVG for a page: sized by its box, themed by the page's style, marks titled and linked.
+    """The SVG for a page: never wider than its box, themed by the page's style, marks titled and linked.
 
     ``name`` prefixes the ids inside, which must be unique in a page. ``link`` formats a slug to an address.
     """
@@ -79,8 +79,7 @@ def inline(figure: Figure, name: str, link: str = "models/{}.html") -> str:
             element.attrib.pop(attribute, None)
         if (slug := figure.links.get(told or "")) is not None:
             _link(element, parents[element], str(told), link.format(slug))
-    width, height = root.attrib.pop("width"), root.attrib.pop("height")
-    root.attrib |= {"class": "figure", "data-width": width, "data-height": height, "focusable": "false"}
+    root.attrib |= {"class": "figure", "focusable": "false"}
     if figure.links:
         root.attrib |= {"role": "group", "aria-label": figure.title}
     else:

@@ -49,8 +49,9 @@ def _arguments(resolved: Mapping[str, Any]) -> Iterator[str]:
                 yield from ("--model-option", f"{name}={_value(inner)}")
         elif value is not None:
             yield from (OPTION_FLAGS[key], str(value))
-    for key, value in resolved["environment"].items():
-        yield from ("--env", f"{key}={_value(value)}")
+    for name, options in resolved["environment"].items():
+        for key, value in options.items():
+            yield from ("--env", f"{'' if name == '*' else f'{name}:'}{key}={_value(value)}")
     if (plan := resolved["reliability"]) is not None:
         yield "--reliability"
         if plan["orders"] != 12:

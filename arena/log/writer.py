@@ -12,6 +12,7 @@ import fcntl
 import gzip
 import os
 from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
@@ -51,26 +52,19 @@ class RunWriter:
         self.folder = folder
         self.blobs = Blobs(folder / "blobs")
         self._torn = False
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._lock = (folder / ".lock").open("w")
-        except OSError as error:
-            raise _unwritable(folder, error) from error
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            self._lock.close()
-            raise UsageError(f"{folder} is being written by another arena process") from error
-        try:
-            if not (folder / CONFIG).exists():
-                write_atomic(folder / CONFIG, orjson.dumps(config, option=orjson.OPT_INDENT_2) + b"\n")
-            # A finished run that is opened again (--retry-errors) is unfinished until it is summarised again.
-            (folder / SUMMARY).unlink(missing_ok=True)
-            self._decisions = _open_log(folder, DECISIONS)
-            self._episodes = _open_log(folder, EPISODES)
-        except OSError as error:
-            self._lock.close()
-            raise _unwritable(folder, error) from error
+        with ExitStack() as stack:  # closes what was opened when a later step fails
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                _take_lock(folder, stack.enter_context((folder / ".lock").open("w")))
+                if not (folder / CONFIG).exists():
+                    write_atomic(folder / CONFIG, orjson.dumps(config, option=orjson.OPT_INDENT_2) + b"\n")
+                # A finished run that is opened again (--retry-errors) is unfinished until it is summarised again.
+                (folder / SUMMARY).unlink(missing_ok=True)
+                self._decisions = stack.enter_context(_open_log(folder, DECISIONS))
+                self._episodes = stack.enter_context(_open_log(folder, EPISODES))
+            except OSError as error:
+                raise _unwritable(folder, error) from error
+            self._files = stack.pop_all()
 
     def __enter__(self) -> RunWriter:
         return self
@@ -130,9 +124,16 @@ class RunWriter:
 
     def close(self) -> None:
         """Close files and release the lock; the run stays resumable."""
-        self._decisions.close()
-        self._episodes.close()
-        self._lock.close()
+        self._files.close()
+
+
+def _take_lock(folder: Path, lock: IO[str]) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise UsageError(
+            f"{folder} is being written by another arena process", hint="wait for it, or choose another --out"
+        ) from error
 
 
 def pack(path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from arena.cli import doctor, evaluate, imports, listing, publish, replay, score
+from arena.cli import compare, doctor, evaluate, export, imports, listing, publish, replay, score
 from arena.errors import ArenaError
 
 app = typer.Typer(
@@ -51,6 +51,8 @@ def root(
 app.command("eval")(evaluate.command)
 app.command("replay")(replay.command)
 app.command("score")(score.command)
+app.command("compare")(compare.command)
+app.command("export")(export.command)
 app.command("publish")(publish.command)
 app.add_typer(listing.app, name="list")
 app.add_typer(imports.app, name="import")

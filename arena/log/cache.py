@@ -28,12 +28,13 @@ def cache_path() -> Path:
 
 
 class ResponseCache:
-    """Replies of one model. ``open`` it once per run."""
+    """Replies of one model, as one run sees them. ``run``: the token of that run's header."""
 
-    def __init__(self, path: Path, card: ModelCard) -> None:
+    def __init__(self, path: Path, card: ModelCard, run: str = "") -> None:
         identity = dump([PROTOCOL, card.name, card.version, card.identity], sort=True)
         self._prefix = hashlib.sha256(identity).digest()
         self._path = path
+        self._run_token = run
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(path, isolation_level=None, timeout=30.0)
@@ -49,6 +50,8 @@ class ResponseCache:
     def get(self, request: bytes) -> Reply | None:
         """The reply recorded for exactly these bytes, marked ``cached``.
 
+        A reply that this very run asked for (it was interrupted before the line was written) is its own: not marked.
+
         Raises:
             MissingNeed: the file cannot be read.
         """
@@ -57,7 +60,8 @@ class ResponseCache:
             return None
         body = load(found[0])
         attempts = tuple(Attempt.model_validate(attempt) for attempt in body.pop("attempts"))
-        return Reply(**body, attempts=attempts, cached=True)
+        own = body.pop("run", "") == self._run_token != ""
+        return Reply(**body, attempts=attempts, cached=not own)
 
     def put(self, request: bytes, reply: Reply) -> None:
         """Keep a reply that was read (outcome ``ok``); anything else must be asked again.
@@ -68,6 +72,7 @@ class ResponseCache:
         if reply.outcome != "ok":
             return
         body = {
+            "run": self._run_token,
             "answers": dict(reply.answers),
             "body": reply.body,
             "latency_ms": reply.latency_ms,

@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from pydantic import ValidationError
@@ -94,8 +95,9 @@ async def evaluate(config: RunConfig, operation: Operation, reporter: Reporter, 
         _train(decider, plan)
         with RunWriter(folder, _header(resolved, config, folder.name)) as writer:
             tally = Tally()
-            past = read_past(RunReader(folder), tally)
-            channel = _channel(decider, config, operation, past, stack)
+            reader = RunReader(folder)
+            past = read_past(reader, tally)
+            channel = _channel(decider, config, operation, past, _cache(decider, config, operation, reader, stack))
             _check_canary(await ask_canary(channel, writer), operation)
             schedule = Schedule(
                 run=folder.name,
@@ -112,7 +114,7 @@ async def evaluate(config: RunConfig, operation: Operation, reporter: Reporter, 
                 await schedule.carry_out(plan, *_limits(decider, config, operation))
             finally:
                 reporter.closed()
-            summary = summarise(RunReader(folder))
+            summary = summarise(reader)
             writer.finish(summary)
         return Result(estimate, folder, summary)
 
@@ -194,6 +196,7 @@ def _already_complete(folder: Path, operation: Operation) -> dict[str, Any] | No
 def _header(resolved: dict[str, Any], config: RunConfig, run: str) -> dict[str, Any]:
     return {
         "run": run,
+        "token": token_hex(8),
         "resolved": resolved,
         "limited": config.limited,
         "started_at": utc_now(),
@@ -203,12 +206,20 @@ def _header(resolved: dict[str, Any], config: RunConfig, run: str) -> dict[str, 
     }
 
 
-def _channel(decider: Decider, config: RunConfig, operation: Operation, past: Past, stack: AsyncExitStack) -> Channel:
+def _cache(
+    decider: Decider, config: RunConfig, operation: Operation, reader: RunReader, stack: AsyncExitStack
+) -> ResponseCache | None:
     """Wire models are cached (a call costs money or time); embedded ones answer faster than a look-up."""
-    cache = None
-    if operation.cache and config.lane == "throughput" and isinstance(decider, WireDecider):
-        cache = ResponseCache(cache_path(), decider.card)
-        stack.callback(cache.close)
+    if not operation.cache or config.lane != "throughput" or not isinstance(decider, WireDecider):
+        return None
+    cache = ResponseCache(cache_path(), decider.card, reader.config.get("token", ""))
+    stack.callback(cache.close)
+    return cache
+
+
+def _channel(
+    decider: Decider, config: RunConfig, operation: Operation, past: Past, cache: ResponseCache | None
+) -> Channel:
     deadline = model_options(config).timeout_s or LONGEST_CALL_S
     return Channel(decider, cache, config.lane, deadline, past, read_cache=not operation.fresh)
 

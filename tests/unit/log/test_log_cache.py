@@ -136,3 +136,14 @@ def test_the_place_of_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     monkeypatch.delenv("ARENA_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert cache_path() == tmp_path / "xdg" / "arena" / "responses.sqlite"
+
+
+def test_a_run_that_was_interrupted_finds_its_own_reply_unmarked(tmp_path: Path) -> None:
+    path = tmp_path / "responses.sqlite"
+    mine, again, other, old = (ResponseCache(path, CARD, token) for token in ("one", "one", "two", ""))
+    mine.put(b"request", REPLY)
+    assert [cache.get(b"request").cached for cache in (again, other, old)] == [False, True, True]  # type: ignore[union-attr]
+    old.put(b"request", REPLY)
+    assert old.get(b"request").cached  # type: ignore[union-attr]
+    for cache in (mine, again, other, old):
+        cache.close()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.identity import PROTOCOL, digest
-from arena.leaderboard.recheck import Refused, Seen, check_decisions, check_episodes, domain_of
+from arena.leaderboard.recheck import Locked, Refused, Seen, check_decisions, check_episodes
 from arena.leaderboard.summary import summarise
 from arena.log.reader import SUMMARY, Row, RunReader
 from arena.tasks import domains, select
@@ -48,8 +48,8 @@ class Audited:
         return frozenset((cell["domain"], cell["tier"]) for cell in self.summary["cells"])
 
 
-def audit(folder: Path, partial: bool = False) -> Audited:
-    """Check a run folder from its bytes.
+def audit(folder: Path, locked: Locked, partial: bool = False) -> Audited:
+    """Check a run folder from its bytes. ``locked``: what the registry froze, shared between runs.
 
     Raises:
         Refused: the log, the summary or the data it is about cannot be trusted; or the run is limited,
@@ -57,9 +57,9 @@ def audit(folder: Path, partial: bool = False) -> Audited:
         LogCorrupt: a line that cannot be read.
     """
     reader = RunReader(folder)
-    _check_config(reader)
-    seen = check_decisions(reader)
-    for cell, units in check_episodes(reader).items():
+    _check_config(reader, locked)
+    seen = check_decisions(reader, locked)
+    for cell, units in check_episodes(reader, locked).items():
         seen.setdefault(cell, set()).update(units)
     if not seen:
         raise Refused(f"{folder}: the log holds no decision", hint="run it again: arena eval")
@@ -110,7 +110,7 @@ def first_difference(stored: Any, computed: Any, where: str = "") -> tuple[str, 
     return None if same else (where, stored, computed)
 
 
-def _check_config(reader: RunReader) -> None:
+def _check_config(reader: RunReader, locked: Locked) -> None:
     folder, resolved = reader.folder, reader.config.get("resolved")
     if not isinstance(resolved, dict):
         raise Refused(f"{folder / 'config.json'} has no resolved configuration")
@@ -126,11 +126,11 @@ def _check_config(reader: RunReader) -> None:
     for name in resolved["domains"]:
         if name not in domains():
             raise Refused(f"{folder}: domain {name!r} is not in this arena's registry, so it cannot be checked")
-        locked, found = resolved["data"].get(name), digest(domain_of(name).lock.model_dump(mode="json"), 64)
-        if found != locked:
+        then, now = resolved["data"].get(name), digest(locked.domain(name).lock.model_dump(mode="json"), 64)
+        if now != then:
             raise Refused(
                 f"{folder}: the items of domain {name!r} are not the ones in the registry "
-                f"(the run's lock {str(locked)[:12]}..., the registry's {found[:12]}...)",
+                f"(the run's lock {str(then)[:12]}..., the registry's {now[:12]}...)",
                 hint="publish it with the arena version whose items it was run on, or run it again",
             )
 

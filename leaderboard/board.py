@@ -19,7 +19,7 @@ from arena.identity import PROTOCOL
 from arena.leaderboard.audit import Audited, audit
 from arena.leaderboard.entries import Entry, build_entry, bundles, named
 from arena.leaderboard.pareto import Point, front
-from arena.leaderboard.recheck import Refused
+from arena.leaderboard.recheck import Locked, Refused
 from arena.leaderboard.statistics import Draws, pairwise, tie_groups
 from arena.log.reader import CONFIG, find_runs, read_header
 from arena.tasks import domain, domains
@@ -99,7 +99,8 @@ def load(folders: Sequence[Path], partial: bool = False) -> list[Audited]:
             f"the runs follow different protocols: {told}",
             hint="numbers of different protocols never share a table: publish them apart",
         )
-    return [audit(folder, partial) for folder in folders]
+    locked = Locked()
+    return [audit(folder, locked, partial) for folder in folders]
 
 
 def build(audited: Sequence[Audited]) -> Board:

@@ -22,6 +22,7 @@ from arena.identity import digest
 from arena.leaderboard.audit import Audited
 from arena.leaderboard.capability import CellData, capability, cell_row
 from arena.leaderboard.evidence import Evidence, calibration, confusions, gather, serial_latencies
+from arena.leaderboard.flips import Flips, flips
 from arena.leaderboard.reproduce import command
 from arena.leaderboard.summary import floors_of, rounded, tiers_of
 from arena.reliability.metrics.latency import latency
@@ -35,13 +36,14 @@ Floats = NDArray[np.float64]
 class Entry:
     """``row``: what the site and the data files show (JSON). ``c_draws``: C on each bootstrap resample (B,), or None.
 
-    ``slug`` names its files. The rest is what its page is drawn from.
+    ``slug`` names its files. ``evidence`` and ``flips`` are what its page is drawn from.
     """
 
     slug: str
     row: dict[str, Any]
     c_draws: Floats | None
     evidence: Evidence
+    flips: Flips
 
 
 @cache
@@ -137,7 +139,7 @@ def build_entry(bundle: Bundle, slug: str, name: str) -> Entry:
         "ties": "",
         "front": False,
     }
-    return Entry(slug, row, drawn, evidence)
+    return Entry(slug, row, drawn, evidence, flips([run.reader for run in runs]))
 
 
 def _cell_rows(cells: Mapping[tuple[str, str], CellData]) -> list[dict[str, Any]]:

@@ -34,8 +34,11 @@ class Page:
     image: tuple[str, bytes] | None
 
 
-def page(exhibit: Exhibit, kind: str) -> Page:
-    """Lay out one decision. ``kind``: why it is shown (``wrong`` or ``invalid``)."""
+def page(exhibit: Exhibit, kind: str, orders: Sequence[dict[str, Any]] = ()) -> Page:
+    """Lay out one decision.
+
+    ``kind``: why it is shown (``wrong``, ``invalid`` or ``flipped``); ``orders``: the same question in every order.
+    """
     row, reader = exhibit.row, exhibit.reader
     text, cut = _state_text(reader, row)
     image, boxes, left_out = _screenshot(reader, row)
@@ -52,6 +55,7 @@ def page(exhibit: Exhibit, kind: str) -> Page:
         "cut": cut,
         "left_out": left_out,
         "boxes": boxes,
+        "orders": orders,
         "raw": row["body"] if row["body"] is not None else json.dumps(row["response"], indent=2, ensure_ascii=False),
         "replay": f"arena replay runs/{row['run']}:{row['unit']}" + (f":{row['step']}" if row["episode"] else ""),
     }

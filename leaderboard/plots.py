@@ -21,6 +21,7 @@ INK = {
     "mark": "#1f5fd0",
     "front": "#0b7a53",
     "grey": "#8a94a3",
+    "bad": "#b3261e",
     "paper": "#ffffff",
 }
 """Colours of the light theme by role; each stands for its role, so a page may replace it."""
@@ -255,7 +256,7 @@ def spectrum(row: Mapping[str, Any], domains: Sequence[Mapping[str, Any]]) -> Fi
                     "tier": tier["name"],
                     "fill": INK["paper"] if step is None else HEAT[step],
                     "ink": INK["soft"] if step is None else "#ffffff" if step >= 4 else "#10203a",
-                    "text": "pending" if skill is None else f"{100 * skill:.0f}",
+                    "text": "pending" if skill is None else f"{round(100 * skill):d}",
                 }
             )
     tiers = sorted({cell["tier"] for cell in cells})
@@ -325,6 +326,27 @@ def accuracy_bars(row: Mapping[str, Any]) -> Figure:
     )
     told = "; ".join(f"{c['cell']}: {c['accuracy']:.3f}, floor {_known(c['floor'])}" for c in cells)
     return Figure(_finished(chart.properties(width=230, height=30 * len(cells))), "Accuracy by tier", told)
+
+
+def order_map(lines: Sequence[Mapping[str, Any]]) -> Figure:
+    """Items by option orders: where the decision left the canonical one. Items that flipped most are on top."""
+    alt = altair()
+    fills = {"same": HEAT[1], "flipped": INK["bad"], "invalid": INK["grey"]}
+    cells = [
+        {"item": number, "order": order + 1, "fill": fills[kind]}
+        for number, line in enumerate(lines)
+        for order, kind in enumerate(line["cells"])
+    ]
+    orders = max(len(line["cells"]) for line in lines)
+    high = max(1.5, min(9.0, 420 / len(lines)))
+    x = alt.X("order:O", title="Option order (1: canonical)", axis=alt.Axis(orient="top", labelAngle=0, domain=False))
+    y = alt.Y("item:O", title=f"{len(lines)} items", axis=alt.Axis(labels=False, ticks=False, domain=False))
+    chart = alt.Chart(alt.InlineData(cells)).mark_rect(aria=False).encode(x, y, alt.Color("fill:N", scale=None))
+    flipped = sum(line["cells"].count("flipped") for line in lines)
+    touched = sum(line["moved"] > 0 for line in lines)
+    told = f"{flipped} of {len(cells)} decisions left the canonical one, in {touched} of {len(lines)} items"
+    size = {"width": 22 * orders, "height": round(high * len(lines))}
+    return Figure(_finished(chart.properties(**size)), "Decisions by option order", told, f"Red: {told}.")
 
 
 def _known(value: float | None) -> str:

@@ -8,7 +8,7 @@ reliability only the episode is checked: its state lies in the recording, which 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from arena.errors import ArenaError, UsageError
@@ -21,10 +21,37 @@ from arena.tasks import domain, domains, load_golds, load_units
 from arena.types import JSON, Choice, parse_question
 from arena.verifiers import VERIFIERS
 
+
+class Locked:
+    """What the registry froze, read once however many lines are held against it."""
+
+    def __init__(self) -> None:
+        self.domain = cache(domain)
+        self.golds = cache(lambda name, tier, version: load_golds(name, tier, "test", version))
+        self._items: dict[tuple[str, str], dict[str, Item]] = {}
+        self._variants: dict[tuple[Any, ...], list[Variant]] = {}
+
+    def item(self, name: str, tier: str, unit: str) -> Item:
+        """A test item of a static cell, from verified files."""
+        if (name, tier) not in self._items:
+            self._items[name, tier] = {each.id: each for each in load_units(name, tier) if isinstance(each, Item)}
+        return self._items[name, tier][unit]
+
+    def variants(self, item: Item, golds: Mapping[str, Gold], orders: int, repeats: int) -> list[Variant]:
+        """Every variant that a run with this plan may hold of an item."""
+        key = (item.suite, item.id, tuple(gold.version for gold in golds.values()), orders, repeats)
+        if key not in self._variants:
+            if len(self._variants) >= VARIANTS_KEPT:
+                self._variants.clear()
+            self._variants[key] = list(_drawn(item, golds, orders, repeats))
+        return self._variants[key]
+
+
+VARIANTS_KEPT = 4096
+"""Items whose variants are remembered: those of one item follow one another in a log."""
+
 Seen = dict[tuple[str, str], set[str]]
 """(domain, tier) -> units that stand in the log in their base form."""
-
-domain_of = lru_cache(maxsize=64)(domain)
 
 RESTORE = "the log was changed after the run; restore the folder from a copy, or run again with --fresh"
 
@@ -33,7 +60,7 @@ class Refused(ArenaError):
     """A run that may not stand on a board; names the run, the place and the reason."""
 
 
-def check_decisions(reader: RunReader) -> Seen:
+def check_decisions(reader: RunReader, locked: Locked) -> Seen:
     """Check every complete line, superseded retries included.
 
     Raises:
@@ -47,7 +74,7 @@ def check_decisions(reader: RunReader) -> Seen:
                 _foreign(reader, expected, row)
                 or _identity_fault(row)
                 or _gate_fault(row)
-                or (None if reader.config.get("imported") else _frozen_fault(reader, row))
+                or (None if reader.config.get("imported") else _frozen_fault(reader, row, locked))
             )
         except UsageError as error:
             fault = error.message
@@ -60,7 +87,7 @@ def check_decisions(reader: RunReader) -> Seen:
     return seen
 
 
-def check_episodes(reader: RunReader) -> Seen:
+def check_episodes(reader: RunReader, locked: Locked) -> Seen:
     """Check every episode: played on the locked recording, and ended as its end state says.
 
     Raises:
@@ -69,7 +96,7 @@ def check_episodes(reader: RunReader) -> Seen:
     seen: Seen = {}
     for where, row in _lines(reader, EPISODES):
         try:
-            fault = _episode_fault(row)
+            fault = _episode_fault(row, locked)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             fault = f"not an episode: {type(error).__name__}: {error}"
         if fault:
@@ -159,27 +186,28 @@ def _raw(row: Row) -> JSON:
         return None
 
 
-def _frozen_fault(reader: RunReader, row: Row) -> str | None:
+def _frozen_fault(reader: RunReader, row: Row, locked: Locked) -> str | None:
     """A unit, state, question, variant or gold that the locked items do not give."""
-    each = domain_of(row["domain"])
-    locked = each.lock.cells.get(row["tier"], {}).get(row["split"], {})
+    each = locked.domain(row["domain"])
+    cell = each.lock.cells.get(row["tier"], {}).get(row["split"], {})
     unit = row["unit"]
-    if each.kind == "episode" and unit not in locked:
+    if each.kind == "episode" and unit not in cell:
         unit = unit.rpartition("#")[0]
-    if unit not in locked:
+    if unit not in cell:
         return f"{row['unit']!r} is not a locked unit of {row['domain']}/{row['tier']}"
     if row["suite"] != each.suite_id:
         return f"suite {row['suite']!r} is not the registry's {each.suite_id!r}"
-    group = locked[unit].group or (unit if unit != row["unit"] else None)
+    group = cell[unit].group or (unit if unit != row["unit"] else None)
     if row["group"] != group:
         return f"group {row['group']!r} is not the locked {group!r}"
     if each.kind == "episode":
         return None
     version = row["gold"]["version"] if row["gold"] else each.gold_versions[-1]
-    item, golds = _items(row["domain"], row["tier"])[unit], _golds(row["domain"], row["tier"], version)[unit]
+    item = locked.item(row["domain"], row["tier"], unit)
+    golds = locked.golds(row["domain"], row["tier"], version)[unit]
     variant = Variant.model_validate(row["variant"])
     plan = reader.config["resolved"]["reliability"] or {"orders": 1, "repeats": 0}
-    if variant not in _variants(item, golds, plan["orders"], plan["repeats"]):
+    if variant not in locked.variants(item, golds, plan["orders"], plan["repeats"]):
         return f"variant {variant.kind} {variant.index} is not one that the protocol draws for {unit!r}"
     asked, held = apply(item, golds, variant)
     if row["state_id"] != state_id(asked.state):
@@ -194,21 +222,7 @@ def _frozen_fault(reader: RunReader, row: Row) -> str | None:
     return None
 
 
-def _variants(item: Item, golds: Mapping[str, Gold], orders: int, repeats: int) -> list[Variant]:
-    key = (item.suite, item.id, tuple(gold.version for gold in golds.values()), orders, repeats)
-    if key not in _DRAWN:
-        if len(_DRAWN) >= 4096:
-            _DRAWN.clear()
-        _DRAWN[key] = list(_drawn(item, golds, orders, repeats))
-    return _DRAWN[key]
-
-
-_DRAWN: dict[tuple[Any, ...], list[Variant]] = {}
-"""Variants of the items seen last: a unit's variants follow one another in a log."""
-
-
 def _drawn(item: Item, golds: Mapping[str, Gold], orders: int, repeats: int) -> Iterator[Variant]:
-    """Every variant that a run with this plan may hold of an item."""
     yield Variant()
     if orders <= 1:
         return
@@ -223,23 +237,12 @@ def _drawn(item: Item, golds: Mapping[str, Gold], orders: int, repeats: int) -> 
             yield from probe_variants(item.id, name, question, gold)
 
 
-@lru_cache(maxsize=64)
-def _items(name: str, tier: str) -> dict[str, Item]:
-    """Test items of a static cell by id, from verified files."""
-    return {unit.id: unit for unit in load_units(name, tier) if isinstance(unit, Item)}
-
-
-@lru_cache(maxsize=64)
-def _golds(name: str, tier: str, version: str) -> dict[str, dict[str, Gold]]:
-    return load_golds(name, tier, "test", version)
-
-
-def _episode_fault(row: Row) -> str | None:
-    locked = domain_of(row["domain"]).lock.cells.get(row["tier"], {}).get(row["split"], {}).get(row["unit"])
-    if locked is None:
+def _episode_fault(row: Row, locked: Locked) -> str | None:
+    frozen = locked.domain(row["domain"]).lock.cells.get(row["tier"], {}).get(row["split"], {}).get(row["unit"])
+    if frozen is None:
         return f"{row['unit']!r} is not a locked episode of {row['domain']}/{row['tier']}"
-    if row["recording_sha256"] != locked.sha256:
-        return f"played on recording {row['recording_sha256'][:12]}..., locked is {locked.sha256[:12]}..."
+    if row["recording_sha256"] != frozen.sha256:
+        return f"played on recording {row['recording_sha256'][:12]}..., locked is {frozen.sha256[:12]}..."
     if row["error"] is not None:
         return None if row["ending"] in ("error", "not_evaluated") else f"ended {row['ending']!r} with an error"
     verdict = VERIFIERS.get(row["verifier"])(row["verify"], row["end_state"], row["claimed"])

@@ -135,11 +135,14 @@ def _model(pages: Any, entry: Entry, domains: Sequence[Mapping[str, Any]]) -> Fi
     if row["calibration"]:
         figures.append(("calibration", plots.reliability_diagram(row)))
     figures.append(("tiers", plots.accuracy_bars(row)))
+    if entry.flips.map:
+        figures.append(("orders", plots.order_map(entry.flips.map)))
     for name, figure in figures:
         yield f"plots/{slug}-{name}.svg", render.svg(figure).encode()
     wrong = [exhibits.page(one, "wrong") for one in entry.evidence.wrong]
     invalid = [exhibits.page(one, "invalid") for one in entry.evidence.invalid]
-    yield from _decisions(pages, entry, [*wrong, *invalid])
+    flipped = [exhibits.page(one.exhibit, "flipped", one.orders) for one in entry.flips.worst]
+    yield from _decisions(pages, entry, [*wrong, *invalid, *flipped])
     yield (
         f"models/{slug}.html",
         _page(
@@ -151,6 +154,10 @@ def _model(pages: Any, entry: Entry, domains: Sequence[Mapping[str, Any]]) -> Fi
             side=_side(row["reliability"] or {}),
             wrong=[_line(page) for page in wrong],
             invalid=[_line(page) for page in invalid],
+            flipped=[
+                {**_line(page), "moved": one.moved, "orders": len(one.orders)}
+                for page, one in zip(flipped, entry.flips.worst, strict=True)
+            ],
             card=json.dumps(row["model_card"], indent=2, ensure_ascii=False),
         ),
     )

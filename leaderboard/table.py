@@ -44,7 +44,10 @@ class Column:
         return "" if not found else f"{self._number(found[0])} – {self._number(found[1])}"
 
     def _number(self, value: Value) -> str:
-        return f"{value * self.scale:{self.form}}" if isinstance(value, int | float) else str(value)
+        if not isinstance(value, int | float):
+            return str(value)
+        text = f"{value * self.scale:{self.form}}"
+        return text[1:] if text.startswith("-") and not text.strip("-0.") else text  # no "-0.0"
 
 
 def _reliability(name: str) -> Column:

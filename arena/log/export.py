@@ -16,33 +16,11 @@ from arena.errors import MissingNeed, UsageError
 from arena.identity import dump
 from arena.log.reader import Row, RunReader
 
-TEXT = [
-    "protocol",
-    "run",
-    "id",
-    "case",
-    "ask",
-    "domain",
-    "tier",
-    "suite",
-    "split",
-    "unit",
-    "group",
-    "episode",
-    "phase",
-    "question_name",
-    "question_type",
-    "question_id",
-    "presented_id",
-    "state_id",
-    "model",
-    "model_version",
-    "outcome",
-    "error",
-    "invalid_reason",
-    "lane",
-    "started_at",
-]
+TEXT = (
+    *("protocol", "run", "id", "case", "ask", "domain", "tier", "suite", "split", "unit", "group", "episode", "phase"),
+    *("question_name", "question_type", "question_id", "presented_id", "state_id", "model", "model_version"),
+    *("outcome", "error", "invalid_reason", "lane", "started_at"),
+)
 JSON_TEXT = ["state", "question", "variant", "response", "answer", "committed", "gold", "usage"]
 WHOLE = ["step", "repeat", "retry"]
 REAL = ["confidence", "provider_confidence", "latency_ms", "server_latency_ms", "cost_usd"]

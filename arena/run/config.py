@@ -44,6 +44,7 @@ class RunConfig(Frozen):
     """What is evaluated. Every field enters the resume key.
 
     ``environment``: options by environment id; those under ``*`` go to every environment of the plan.
+    ``prereg_sha256``: the pre-registration the run belongs to; it is in the header before the first call.
     """
 
     model: str
@@ -58,6 +59,7 @@ class RunConfig(Frozen):
     lane: Lane = "throughput"
     stop: StopRule = StopRule()
     reliability: ReliabilityPlan | None = None
+    prereg_sha256: str | None = None
 
     @property
     def limited(self) -> bool:

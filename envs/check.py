@@ -20,20 +20,21 @@ Policy = Callable[[Turn], Mapping[str, str | int | bool]]
 
 def follow_gold(turn: Turn) -> dict[str, str | int | bool]:
     """The first accepted decision of every question; its first label where there is no gold."""
-    return {
-        name: gold.accepted[0] if gold else turn.ask.questions[name].labels()[0] for name, gold in turn.golds.items()
-    }
+    decisions: dict[str, str | int | bool] = {}
+    for name, question in turn.ask.questions.items():
+        gold = turn.golds.get(name)
+        decisions[name] = gold.accepted[0] if gold else _label(question, 0)
+    return decisions
+
+
+def _label(question: Choice | Score | Noul, place: int) -> str | int | bool:
+    label = question.labels()[place]
+    return label if isinstance(question, Choice) else label == "true" if isinstance(question, Noul) else int(label)
 
 
 def always_last(turn: Turn) -> dict[str, str | int | bool]:
     """The last label of every question."""
-    decisions: dict[str, str | int | bool] = {}
-    for name, question in turn.ask.questions.items():
-        last = question.labels()[-1]
-        decisions[name] = (
-            last if isinstance(question, Choice) else last == "true" if isinstance(question, Noul) else int(last)
-        )
-    return decisions
+    return {name: _label(question, -1) for name, question in turn.ask.questions.items()}
 
 
 def sure(question: Choice | Score | Noul, decision: str | int | bool) -> JSON:

@@ -24,7 +24,7 @@ from arena.envs.tools.sandbox import (
     SandboxFailure,
 )
 from arena.envs.tools.snapshot import Snapshot, SnapshotLimit
-from arena.envs.tools.tarball import MAX_BYTES, TarError, clean_path, closed_folders, write_tar
+from arena.envs.tools.tarball import MAX_BYTES, TarError, clean_path, closed_folders, link_times, write_tar
 from arena.errors import UsageError
 
 BUSYBOX = "/bin/busybox"
@@ -32,9 +32,15 @@ HELPER_TIMEOUT_S = 30.0
 CHMOD_BATCH = 200
 
 RESTORE = f"""
-while [ $# -gt 0 ]; do {BUSYBOX} chmod "$1" "{WORKDIR}/$2" || exit 1; shift 2; done
+while [ $# -gt 0 ]; do
+  case $1 in
+    @*) {BUSYBOX} touch -h -d "$1" "{WORKDIR}/$2" ;;
+    *) {BUSYBOX} chmod "$1" "{WORKDIR}/$2" ;;
+  esac || exit 1
+  shift 2
+done
 """
-"""Arguments: mode, path, mode, path, ..."""
+"""Arguments: mode or @time, path, and so on."""
 
 UNPACK = f"""
 umask 0
@@ -84,6 +90,12 @@ def _modes(listing: bytes) -> dict[str, int]:
 
 def _chmod_words(pairs: Iterable[tuple[int, str]]) -> list[str]:
     return [word for mode, path in pairs for word in (f"{mode:o}", f"./{path}")]
+
+
+def _fixture_words(files: Files) -> list[str]:
+    """What unpacking does not set: times of symlinks, modes of folders that their owner may not write to."""
+    links = [word for path, time in link_times(files) for word in (f"@{time}", f"./{path}")]
+    return links + _chmod_words(closed_folders(files))
 
 
 class ShellSandbox(Sandbox):
@@ -138,7 +150,7 @@ class ShellSandbox(Sandbox):
 
     def seed(self, files: Files) -> None:
         """See ``Sandbox.seed``."""
-        self._helper("seed", UNPACK, _chmod_words(closed_folders(files)), write_tar(files))
+        self._helper("seed", UNPACK, _fixture_words(files), write_tar(files))
 
     def snapshot(self) -> Snapshot:
         """See ``Sandbox.snapshot``."""
@@ -162,7 +174,7 @@ class ShellSandbox(Sandbox):
 
     def reset(self, files: Files) -> None:
         """See ``Sandbox.reset``."""
-        left = self._helper("reset", WIPE + UNPACK, _chmod_words(closed_folders(files)), write_tar(files)).out
+        left = self._helper("reset", WIPE + UNPACK, _fixture_words(files), write_tar(files)).out
         if left:
             raise SandboxFailure("reset", f"reset left {left[:200]!r}")
 

@@ -13,49 +13,67 @@ def _destination(call: Call, source: str, target: str) -> str:
     return join(target, last(source)) if call.into(target) else target
 
 
-def _copy(call: Call, source: str, target: str, top: bool) -> int:
-    deep = call.has("rRa")
+def _copy(call: Call, source: str, target: str, made: set[int]) -> int:
+    """Copy one name. ``made``: folders made or filled by this call, which are never copied themselves."""
+    fs, deep = call.fs, call.has("rRa")
     try:
-        node = call.fs.find(source, follow=not deep and not call.has("dP"))
+        node = fs.find(source, follow=not deep and not call.has("dP"))
     except OSError as error:
         return call.complain(f"can't stat '{source}': {error.strerror}")
-    if node.kind == "dir":
-        return _copy_folder(call, node, source, target) if deep else call.complain(f"omitting directory '{source}'")
+    there = None
     try:
-        if call.fs.exists(target) and call.fs.find(target) is node:
-            return call.complain(f"'{source}' and '{target}' are the same file")
+        there = fs.find(target, follow=False)
+    except OSError as error:
+        if error.errno != errno.ENOENT:
+            return call.complain(f"can't stat '{target}': {error.strerror}")
+    if there is node:
+        return call.complain(f"'{source}' and '{target}' are the same file")
+    if node.kind == "dir":
+        return (
+            _copy_folder(call, node, source, target, made) if deep else call.complain(f"omitting directory '{source}'")
+        )
+    try:
         if node.kind == "symlink":
-            if call.fs.exists(target, follow=False):
-                call.fs.unlink(target)
-            copy = call.fs.add(target, Node("symlink", 0o777, target=node.target))
+            if there is not None and call.has("f"):
+                fs.unlink(target)
+            copy = fs.add(target, Node("symlink", 0o777, target=node.target))
         else:
             try:
-                data = call.fs.read(source)
+                data = fs.read(source)
             except OSError as error:
                 return call.complain(f"can't open '{source}': {error.strerror}")
-            copy = call.fs.write(target, data, mode=node.mode & 0o755)
+            if there is not None and fs.exists(target) and fs.find(target) is node:
+                data = b""  # through a symlink the tool truncates the very file it is about to read
+            copy = fs.write(target, data, mode=node.mode & 0o755)
         if call.has("pa"):
             copy.mode, copy.mtime = node.mode, node.mtime
     except OSError as error:
-        return call.complain(f"can't create '{target}': {error.strerror}")
+        link = node.kind == "symlink" and there is None
+        what = f"symlink '{target}' to '{node.target}'" if link else f"'{target}'"
+        return call.complain(f"can't create {what}: {error.strerror}")
     return 0
 
 
-def _copy_folder(call: Call, node: Node, source: str, target: str) -> int:
+def _copy_folder(call: Call, node: Node, source: str, target: str, made: set[int]) -> int:
     fs = call.fs
-    if fs.exists(target) and fs.find(target) is node:
+    if id(node) in made:
         return call.complain(f"recursion detected, omitting directory '{source}'")
+    fresh = not fs.exists(target)
     try:
-        names = sorted(fs.names(node))
-        there = fs.exists(target)
-        copy = fs.find(target) if there else fs.add(target, Node("dir", 0o700))
+        copy = fs.add(target, Node("dir", (node.mode | 0o700) & 0o755)) if fresh else fs.find(target)
     except OSError as error:
         return call.complain(f"can't create directory '{target}': {error.strerror}")
+    if copy.kind != "dir":
+        return call.complain(f"target '{target}' is not a directory")
+    made.add(id(copy))
+    try:
+        names = fs.names(node)
+    except OSError:
+        return 1
     rc = 0
     for name in names:
-        if node.children[name] is not copy:
-            rc |= _copy(call, join(source, name), join(target, name), False)
-    if not there:
+        rc |= _copy(call, join(source, name), join(target, name), made)
+    if fresh:
         copy.mode = node.mode & 0o755
     if call.has("pa"):
         copy.mode, copy.mtime = node.mode, node.mtime
@@ -68,11 +86,20 @@ def cp(call: Call) -> int:
     if len(call.args) < 2:
         raise call.lacks("a usage message")
     *sources, target = call.args
-    if len(sources) > 1 and call.into(target) is None:
-        return call.complain(f"target '{target}' is not a directory")
+    if len(sources) == 1:
+        follow = not call.has("rRadP")
+        try:
+            source_is_folder = call.fs.find(sources[0], follow=follow).kind == "dir"
+        except OSError as error:
+            return call.complain(f"can't stat '{sources[0]}': {error.strerror}")
+        there = call.fs.exists(target)
+        into = call.into(target) is not None
+        if (not source_is_folder and not into) or (call.has("rRa") and source_is_folder and not there):
+            return _copy(call, sources[0], target, set())
     rc = 0
+    made: set[int] = set()
     for source in sources:
-        rc |= _copy(call, source, _destination(call, source, target), True)
+        rc |= _copy(call, source, join(target, last(source)), made)
     return rc
 
 
@@ -92,7 +119,10 @@ def mv(call: Call) -> int:
         try:
             call.fs.rename(source, there)
         except OSError as error:
-            rc = call.complain(f"can't rename '{source}': {error.strerror}")
+            # Another file system: the tool falls back to copying, and that fails to create.
+            outside = error.errno == errno.EROFS
+            what = f"can't create '{there}'" if outside else f"can't rename '{source}'"
+            rc = call.complain(f"{what}: {error.strerror}")
     return rc
 
 
@@ -110,11 +140,12 @@ def _remove(call: Call, path: str) -> int:
         if node.kind == "dir":
             try:
                 names = call.fs.names(node)
-            except OSError as error:
-                return call.complain(f"can't open '{path}': {error.strerror}")
+            except OSError:
+                return 1
             for name in names:
                 rc |= _remove(call, join(path, name))
-            call.fs.rmdir(path)
+            if rc == 0:
+                call.fs.rmdir(path)
         else:
             call.fs.unlink(path)
     except OSError as error:
@@ -142,18 +173,33 @@ def mkdir(call: Call) -> int:
         return call.complain(f"invalid mode '{call.value('m')}'")
     rc = 0
     for path in call.args:
+        if call.has("p"):
+            rc |= _mkdir_parents(call, path, mode)
+            continue
+        if path == ".":
+            continue
         try:
-            if call.has("p"):
-                steps = [path[:i] for i, c in enumerate(path) if c == "/" and i] + [path.rstrip("/") or "/"]
-                for step in steps:
-                    there = call.into(step)
-                    if there is None:
-                        call.fs.add(step, Node("dir", mode if step == steps[-1] else 0o755))
-            else:
-                call.fs.add(path.rstrip("/"), Node("dir", mode))
+            call.fs.add(path.rstrip("/"), Node("dir", mode))
         except OSError as error:
             rc = call.complain(f"can't create directory '{path}': {error.strerror}")
     return rc
+
+
+def _mkdir_parents(call: Call, path: str, mode: int) -> int:
+    """Make each folder on the way. The message names the path up to the slash after the one that failed."""
+    ends = [i for i, c in enumerate(path.rstrip("/")) if c == "/" and i] + [len(path)]
+    for end in ends:
+        step, is_last = path[:end].rstrip("/") or "/", end == ends[-1]
+        shown = path if is_last else path[: end + 1]
+        try:
+            if call.fs.exists(step, follow=False):
+                if call.fs.find(step).kind != "dir":
+                    raise fail(errno.EEXIST if is_last else errno.ENOTDIR)
+            else:
+                call.fs.add(step, Node("dir", mode if is_last else 0o755))
+        except OSError as error:
+            return call.complain(f"can't create directory '{shown}': {error.strerror}")
+    return 0
 
 
 def rmdir(call: Call) -> int:
@@ -196,7 +242,7 @@ def _chmod(call: Call, path: str, change: str) -> int:
     except OSError as error:
         return call.complain_of(path, error)
     rc = 0
-    if call.has("R") and node.kind == "dir":
+    if call.has("R") and call.fs.find(path, follow=False).kind == "dir":
         try:
             names = call.fs.names(node)
         except OSError as error:
@@ -228,13 +274,18 @@ def ln(call: Call) -> int:
         raise call.lacks("other than two operands")
     source, target = call.args
     target = _destination(call, source, target)
+    if not call.has("s") and not call.fs.exists(source, follow=False):
+        return call.complain_of(source, fail(errno.ENOENT))
     try:
         if call.has("f") and call.fs.exists(target, follow=False):
             call.fs.unlink(target)
         if call.has("s"):
             call.fs.add(target, Node("symlink", 0o777, target=source))
         else:
-            node = call.fs.find(source)
+            node = call.fs.find(source, follow=False)
+            call.fs.parent(target)
+            if call.fs.exists(target, follow=False):
+                raise fail(errno.EEXIST)
             if node.kind == "dir":
                 raise fail(errno.EPERM)
             node.links += 1

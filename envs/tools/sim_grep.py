@@ -76,7 +76,7 @@ def grep(call: Call) -> int:
     matched = failed = False
     for path in paths:
         try:
-            data = call.read(path)
+            data = call.read_lax(path)
         except OSError as error:
             failed = True
             if not call.has("s"):

@@ -58,6 +58,8 @@ def _ls_order(call: Call, found: list[tuple[str, Node]]) -> list[tuple[str, Node
 
 
 def _ls_folder(call: Call, path: str, node: Node, title: bool, first: bool) -> int:
+    if title:
+        call.print(("" if first else "\n") + f"{path}:\n")
     try:
         found = [(name, node.children[name]) for name in call.fs.names(node)]
         if found and not node.may(1):
@@ -68,8 +70,6 @@ def _ls_folder(call: Call, path: str, node: Node, title: bool, first: bool) -> i
         found = [pair for pair in found if not pair[0].startswith(".")]
     elif call.has("a"):
         found += [(".", node), ("..", call.fs.find(join(path, "..")))]
-    if title:
-        call.print(("" if first else "\n") + f"{path}:\n")
     if call.has("l"):
         call.print(f"total {sum(child.blocks for _, child in found) // 2}\n")
     for name, child in _ls_order(call, found):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import hashlib
 import io
 import re
@@ -152,7 +153,8 @@ def _sum(call: Call) -> int:
         try:
             data = call.read(path)
         except OSError as error:
-            rc = call.complain(f"can't open '{path}': {error.strerror}")
+            verb = "read" if error.errno == errno.EISDIR else "open"
+            rc = call.complain(f"can't {verb} '{path}': {error.strerror}")
             continue
         if call.has("c"):
             rc |= _verify(call, data)
@@ -199,8 +201,7 @@ def sqlite3_tool(call: Call) -> int:
     path, sql = words
     data = call.fs.read(path) if call.fs.exists(path) else b""
     if data and not data.startswith(SQLITE_MAGIC):
-        call.err += b"Error: in prepare, file is not a database (26)\n"
-        return 1
+        raise call.lacks("a message for a file that is no database")
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         if data:
             connection.deserialize(data)
@@ -233,8 +234,8 @@ def _value(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
-        text = f"{value:.15g}"
-        return text if any(c in text for c in ".en") else text + ".0"
+        mantissa, e, exponent = f"{value:.15g}".partition("e")
+        return mantissa + ("" if "." in mantissa or "n" in mantissa else ".0") + e + exponent
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
@@ -244,7 +245,7 @@ def _rows(call: Call, cursor: sqlite3.Cursor, flags: set[str]) -> None:
         rows.insert(0, [column[0] for column in cursor.description])
     if "csv" in flags:
         text = io.StringIO()
-        csv.writer(text, lineterminator="\r\n").writerows(rows)
+        csv.writer(text, lineterminator="\n").writerows(rows)
         call.print(text.getvalue())
     else:
         call.print("".join("|".join(row) + "\n" for row in rows))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from arena.envs.tools.sim_regex import compiled
 from arena.envs.tools.sim_tool import Call, Tool
+from arena.envs.tools.simfs import Node
 
 Address = int | re.Pattern[bytes]
 LAST = -1
@@ -183,6 +184,16 @@ def _edit(call: Call, script: Script, data: bytes) -> bytes:
     return b"\n".join(out) + (b"\n" if out and ended else b"")
 
 
+def _replace(call: Call, path: str, data: bytes) -> None:
+    """As the tool does it: a new file takes the name, and also that of a symlink."""
+    if call.into(path):
+        raise call.lacks("editing a folder in place")
+    mode = call.fs.find(path).mode
+    call.fs.require_writable(call.fs.parent(path)[0])
+    call.fs.unlink(path)
+    call.fs.add(path, Node("file", mode, data=data))
+
+
 def sed(call: Call) -> int:
     """``sed [-n] [-i] [-E] SCRIPT FILE...``."""
     call.parse("niEre:")
@@ -195,7 +206,7 @@ def sed(call: Call) -> int:
     rc = 0
     for path in call.args or ["-"]:
         try:
-            contents.append((path, call.read(path)))
+            contents.append((path, call.read_lax(path)))
         except OSError as error:
             rc = call.complain_of(path, error)
     if call.has("i"):
@@ -203,12 +214,9 @@ def sed(call: Call) -> int:
             for command in script.commands:
                 command.active = False
             try:
-                node = call.fs.find(path)
-                folder, _ = call.fs.parent(path)
-                call.fs.require_writable(folder)
-                call.fs.set_data(node, _edit(call, script, data))
+                _replace(call, path, _edit(call, script, data))
             except OSError as error:
-                rc = call.complain_of(path, error)
+                rc = call.complain(f"can't create temp file '{path}XXXXXX': {error.strerror}")
     else:
         call.print(_edit(call, script, b"".join(data for _, data in contents)))
     return rc

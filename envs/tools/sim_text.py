@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Callable
 from itertools import groupby
@@ -18,7 +19,7 @@ def cat(call: Call) -> int:
         try:
             data = call.read(path)
         except OSError as error:
-            if error.errno == 21:
+            if error.errno == errno.EISDIR:
                 rc = call.complain(f"read error: {error.strerror}")
             else:
                 rc = call.complain(f"can't open '{path}': {error.strerror}")
@@ -32,28 +33,19 @@ def cat(call: Call) -> int:
     return rc
 
 
-def _each(call: Call, show: Callable[[bytes], None]) -> int:
-    """For head and tail: with more than one file each gets a title."""
-    rc = 0
-    shown = 0
-    many = len(call.args) > 1
-    for path in call.args or ["-"]:
-        try:
-            data = call.read(path)
-        except OSError as error:
-            rc = call.complain_of(path, error)
-            continue
-        if many and not call.has("q"):
+def _show_each(call: Call, found: list[tuple[str, bytes]], titled: bool, show: Callable[[bytes], None]) -> None:
+    """For head and tail: perhaps a title before each file."""
+    for index, (path, data) in enumerate(found):
+        if titled and not call.has("q"):
             name = "standard input" if path == "-" else path
-            call.print(("\n" if shown else "") + f"==> {name} <==\n")
-        shown += 1
+            call.print(("\n" if index else "") + f"==> {name} <==\n")
         show(data)
-    return rc
 
 
 def _dash_number(call: Call) -> None:
     """``head -3`` is ``head -n 3``."""
-    call.argv = [f"-n{w[1:]}" if w.startswith("-") and w[1:].isdigit() else w for w in call.argv]
+    if call.argv and re.fullmatch(r"-\d+", call.argv[0]):
+        call.argv = ["-n", call.argv[0][1:], *call.argv[1:]]
 
 
 def head(call: Call) -> int:
@@ -68,7 +60,16 @@ def head(call: Call) -> int:
     def show(data: bytes) -> None:
         call.print(data[:count] if call.has("c") else b"".join(data.splitlines(keepends=True)[:count]))
 
-    return _each(call, show)
+    found = []
+    rc = 0
+    for path in call.args or ["-"]:
+        try:
+            found.append((path, call.read(path)))
+        except OSError as error:
+            isdir = error.errno == errno.EISDIR
+            rc = call.complain(f"{path}: {'Input/output error' if isdir else error.strerror}")
+    _show_each(call, found, len(call.args) > 1, show)
+    return rc
 
 
 def tail(call: Call) -> int:
@@ -84,13 +85,32 @@ def tail(call: Call) -> int:
     def show(data: bytes) -> None:
         call.print(data[first] if call.has("c") else b"".join(_ended(data)[first]))
 
-    return _each(call, show)
+    found = []
+    rc = 0
+    for path in call.args or ["-"]:
+        try:
+            found.append((path, call.read(path)))
+        except OSError as error:
+            if error.errno == errno.EISDIR:
+                rc = call.complain("read error: Is a directory")
+                found.append((path, b""))
+            else:
+                rc = call.complain(f"can't open '{path}': {error.strerror}")
+    if not found:
+        call.complain("no files")
+    _show_each(call, found, len(found) > 1, show)
+    return rc
 
 
 def _ended(data: bytes) -> list[bytes]:
     """Lines with their newline; only newline ends a line."""
     parts = data.split(b"\n")
     return [part + b"\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
+
+
+def _words(data: bytes) -> int:
+    """Runs between white space; one without a printable ASCII character is none."""
+    return sum(any(33 <= byte < 127 for byte in run) for run in data.split())
 
 
 def wc(call: Call) -> int:
@@ -104,14 +124,16 @@ def wc(call: Call) -> int:
             data = call.read(path or "-")
         except OSError as error:
             rc = call.complain_of(path, error)
+            if error.errno == errno.EISDIR:
+                rows.append(([0] * len(wanted), path))
             continue
-        counts = {"l": data.count(b"\n"), "w": len(data.split()), "c": len(data)}
+        counts = {"l": data.count(b"\n"), "w": _words(data), "c": len(data)}
         rows.append(([counts[c] for c in wanted], path))
     if len(call.args) > 1:
         totals = [sum(row[0][i] for row in rows) for i in range(len(wanted))]
         rows.append((totals, "total"))
     for counts_row, path in rows:
-        wide = len(wanted) > 1
+        wide = len(wanted) > 1 or len(call.args) > 1
         shown = " ".join(f"{n:9d}" if wide else str(n) for n in counts_row)
         call.print(shown + (f" {path}" if path else "") + "\n")
     return rc
@@ -145,10 +167,10 @@ def sort(call: Call) -> int:
     data = []
     for path in call.args or ["-"]:
         try:
-            data += lines(call.read(path))
+            data += lines(call.read_lax(path))
         except OSError as error:
             call.complain_of(path, error)
-            return 2 if False else 1
+            return 2
     keys = [(spec, _sort_key(call, spec)) for spec in call.options.get("k", [])]
 
     def by(line: bytes, part: Callable[[bytes], bytes], flags: str) -> tuple[float, bytes]:
@@ -192,7 +214,8 @@ def uniq(call: Call) -> int:
     try:
         data = lines(call.read(path))
     except OSError as error:
-        return call.complain(f"can't open '{path}': {error.strerror}")
+        folder = error.errno == errno.EISDIR
+        return call.complain(f"{path}: I/O error" if folder else f"can't open '{path}': {error.strerror}")
     for line, group in groupby(data):
         count = sum(1 for _ in group)
         if (call.has("d") and count == 1) or (call.has("u") and count > 1):
@@ -225,7 +248,7 @@ def cut(call: Call) -> int:
 
     for path in call.args or ["-"]:
         try:
-            data = lines(call.read(path))
+            data = lines(call.read_lax(path))
         except OSError as error:
             rc = call.complain_of(path, error)
             continue
@@ -235,7 +258,7 @@ def cut(call: Call) -> int:
             elif separator in line:
                 fields = line.split(separator)
                 line = separator.join(fields[i] for i in pick(len(fields)))
-            elif call.has("s"):
+            elif call.has("s") and line:
                 continue
             call.print(line + b"\n")
     return rc
@@ -312,7 +335,7 @@ def cmp(call: Call) -> int:
         try:
             contents.append(call.read(path))
         except OSError as error:
-            call.complain(f"can't open '{path}': {error.strerror}")
+            call.complain_of(path, error)
             return 2
     one, two = contents
     if one == two:

@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Iterator
 
+from arena.envs.tools.image import GROUP, PASSWD
 from arena.envs.tools.sandbox import WORKDIR, Files, Limits
 from arena.envs.tools.snapshot import Entry, Snapshot
 from arena.envs.tools.tarball import with_parents
@@ -74,6 +75,9 @@ class FileSystem:
         self.root = Node("dir", 0o755, owned=False)
         for name in ("bin", "dev", "etc", "proc", "sys", "task", "tmp", "usr"):
             self.root.children[name] = Node("dir", 0o755, owned=False)
+        for name, text in (("passwd", PASSWD), ("group", GROUP)):
+            self.root.children["etc"].children[name] = Node("file", 0o644, data=text.encode(), owned=False)
+        self._null = self.root.children["dev"].children["null"] = Node("file", 0o666, owned=False)
         self.wipe()
 
     def wipe(self) -> None:
@@ -205,6 +209,8 @@ class FileSystem:
             target = self._dangling(path)
             return self.add(target, Node("file", mode, data=data))
         node = self.find(path)
+        if node is self._null:
+            return node
         if node.kind == "dir":
             raise fail(errno.EISDIR)
         if not node.owned:
@@ -260,20 +266,23 @@ class FileSystem:
         node = self.find(old, follow=False)
         source, name = self.parent(old)
         target, new_name = self.parent(new)
-        self.require_writable(source)
-        self.require_writable(target)
-        if node.kind == "dir" and any(
-            node is above for _, above in self._walk(new.rpartition("/")[0] or ".", follow=True)
-        ):
+        if not target.owned:
+            raise fail(errno.EROFS)
+        if node.kind == "dir" and self._inside(new, node):
             raise fail(errno.EINVAL)
         there = target.children.get(new_name)
         if there is node:
             return
+        self.require_writable(source)
+        self.require_writable(target)
         if there is not None:
             if there.kind == "dir" and node.kind != "dir":
                 raise fail(errno.EISDIR)
             if there.kind != "dir" and node.kind == "dir":
                 raise fail(errno.ENOTDIR)
+        if node.kind == "dir" and source is not target and not node.may(W):
+            raise fail(errno.EACCES)  # its entry ".." would change
+        if there is not None:
             if there.children:
                 raise fail(errno.ENOTEMPTY)
             self._charge(-(there.blocks // 8), -1)

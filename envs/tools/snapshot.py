@@ -133,8 +133,8 @@ def _entries(members: Iterable[Member], modes: Mapping[str, int]) -> dict[str, E
         mode = modes.get(member.path, member.mode)
         if member.kind == "hardlink":
             first = entries.get(member.target.removeprefix("./"))
-            if first is None or first.kind != "file":
-                raise TarError(f"hard link {member.path!r} to {member.target!r}, which is no earlier file")
+            if first is None or first.kind == "dir":
+                raise TarError(f"hard link {member.path!r} to {member.target!r}, which is nothing earlier")
             entries[member.path] = first
         elif member.kind == "symlink":
             entries[member.path] = Entry("symlink", 0o777, target=member.target)

@@ -137,6 +137,11 @@ def closed_folders(files: Files) -> list[tuple[int, str]]:
     return [(mode, path) for mode, path in reversed(folders) if path == "." or mode & 0o700 != 0o700]
 
 
+def link_times(files: Files) -> list[tuple[str, int]]:
+    """Path and time of the symlinks; that tar leaves their times alone."""
+    return [(path, entry.mtime) for path, entry in with_parents(files).items() if entry.kind == "symlink"]
+
+
 def _text(field: bytes) -> str:
     return field.split(b"\0", 1)[0].decode("utf-8", "surrogateescape")
 

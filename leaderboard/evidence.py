@@ -20,7 +20,7 @@ from arena.leaderboard.rows import metric_row
 from arena.log.reader import Row, RunReader
 from arena.reliability.metrics.columns import INVALID, Scored
 from arena.reliability.metrics.confusion import confusion
-from arena.reliability.metrics.reliability_bins import reliability_bins
+from arena.reliability.metrics.reliability_bins import Edges, reliability_bins
 from arena.reliability.metrics.rows import from_rows
 
 WRONG_KEPT, INVALID_KEPT = 40, 20
@@ -114,10 +114,10 @@ def serial_latencies(readers: Sequence[RunReader]) -> NDArray[np.float64]:
     return np.array([np.nan if (s := metric_row(row)["latency_s"]) is None else s for row in rows], dtype=np.float64)
 
 
-def calibration(scored: Scored) -> list[dict[str, Any]]:
+def calibration(scored: Scored, bins: int = 10, edges: Edges = "[lo,hi)") -> list[dict[str, Any]]:
     """The bins of the reliability diagram (protocol 3: ten, equal width); empty bins are left out."""
     valid = scored.valid
-    table = reliability_bins(scored.confidence[valid], scored.correct[valid])
+    table = reliability_bins(scored.confidence[valid], scored.correct[valid], bins, edges)
     return [
         {
             "low": float(table.low[b]),

@@ -125,7 +125,7 @@ def _scatter(
     ]
     names = ", ".join(row["name"] for row in without)
     return Figure(
-        spec=_finished(alt.layer(*layers).properties(width=width, height=height)),
+        spec=finished(alt.layer(*layers).properties(width=width, height=height)),
         title="Capability against reliability",
         told="; ".join(described(row) for row in rows),
         note=f"Not drawn, because C or R is pending: {names}." if names else "",
@@ -222,7 +222,7 @@ def _axis(rows: Sequence[Mapping[str, Any]], without: Sequence[Mapping[str, Any]
     )
     names = ", ".join(row["name"] for row in without)
     return Figure(
-        spec=_finished(chart.properties(width=width - 110, height=34 * len(points))),
+        spec=finished(chart.properties(width=width - 110, height=34 * len(points))),
         title="Capability, reliability pending",
         told="; ".join(described(row) for row in rows),
         note="Reliability is pending: no run here has measured S, N and R, so there is no second axis yet."
@@ -238,7 +238,7 @@ def _nothing(rows: Sequence[Mapping[str, Any]], width: int) -> Figure:
     chart = (
         alt.Chart(alt.InlineData([{"text": text}])).mark_text(fontSize=13, color=INK["soft"]).encode(alt.Text("text:N"))
     )
-    return Figure(_finished(chart.properties(width=width, height=90)), "Capability pending", text, text + ".")
+    return Figure(finished(chart.properties(width=width, height=90)), "Capability pending", text, text + ".")
 
 
 def spectrum(row: Mapping[str, Any], domains: Sequence[Mapping[str, Any]]) -> Figure:
@@ -272,7 +272,7 @@ def spectrum(row: Mapping[str, Any], domains: Sequence[Mapping[str, Any]]) -> Fi
     text = base.mark_text(fontSize=12, aria=False).encode(x, y, alt.Text("text:N"), alt.Color("ink:N", scale=None))
     told = ", ".join(f"{c['domain']} {c['tier']} {c['text']}" for c in cells)
     size = {"width": max(160, 62 * len(tiers)), "height": 42 * len(domains)}
-    return Figure(_finished(alt.layer(heat, text).properties(**size)), "Spectrum: skill x 100 by domain and tier", told)
+    return Figure(finished(alt.layer(heat, text).properties(**size)), "Spectrum: skill x 100 by domain and tier", told)
 
 
 def reliability_diagram(row: Mapping[str, Any]) -> Figure:
@@ -294,7 +294,7 @@ def reliability_diagram(row: Mapping[str, Any]) -> Figure:
         base.mark_point(filled=True, color=INK["mark"], opacity=0.85, aria=False).encode(x, y, size),
     )
     told = "; ".join(f"confidence {b['confidence']:.2f}: accuracy {b['accuracy']:.2f} of {b['n']}" for b in bins)
-    return Figure(_finished(chart.properties(width=270, height=250)), "Reliability diagram", told or "no valid answer")
+    return Figure(finished(chart.properties(width=270, height=250)), "Reliability diagram", told or "no valid answer")
 
 
 def accuracy_bars(row: Mapping[str, Any]) -> Figure:
@@ -325,7 +325,7 @@ def accuracy_bars(row: Mapping[str, Any]) -> Figure:
         ),
     )
     told = "; ".join(f"{c['cell']}: {c['accuracy']:.3f}, floor {_known(c['floor'])}" for c in cells)
-    return Figure(_finished(chart.properties(width=230, height=30 * len(cells))), "Accuracy by tier", told)
+    return Figure(finished(chart.properties(width=230, height=30 * len(cells))), "Accuracy by tier", told)
 
 
 def order_map(lines: Sequence[Mapping[str, Any]]) -> Figure:
@@ -346,7 +346,7 @@ def order_map(lines: Sequence[Mapping[str, Any]]) -> Figure:
     touched = sum(line["moved"] > 0 for line in lines)
     told = f"{flipped} of {len(cells)} decisions left the canonical one, in {touched} of {len(lines)} items"
     size = {"width": 22 * orders, "height": round(high * len(lines))}
-    return Figure(_finished(chart.properties(**size)), "Decisions by option order", told, f"Red: {told}.")
+    return Figure(finished(chart.properties(**size)), "Decisions by option order", told, f"Red: {told}.")
 
 
 def _known(value: float | None) -> str:
@@ -357,7 +357,7 @@ def _told_channels(alt: Any) -> dict[str, Any]:
     return {"tooltip": alt.Tooltip("told:N", title=" "), "description": alt.Description("told:N")}
 
 
-def _finished(chart: Any) -> dict[str, Any]:
+def finished(chart: Any) -> dict[str, Any]:
     """The spec with the house style."""
     axis = {
         "labelColor": INK["soft"],

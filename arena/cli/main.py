@@ -5,13 +5,14 @@ Nothing heavy is imported here: a command imports what it needs when it runs.
 
 from __future__ import annotations
 
+import errno
 import sys
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import typer
 
-from arena.cli import compare, doctor, evaluate, export, imports, listing, publish, replay, score
-from arena.errors import ArenaError
+from arena.cli import compare, doctor, evaluate, export, imports, listing, plot, prereg, publish, replay, score, view
+from arena.errors import ArenaError, MissingNeed
 
 app = typer.Typer(
     name="arena",
@@ -53,25 +54,47 @@ app.command("replay")(replay.command)
 app.command("score")(score.command)
 app.command("compare")(compare.command)
 app.command("export")(export.command)
+app.command("plot")(plot.command)
 app.command("publish")(publish.command)
+app.command("view")(view.command)
 app.add_typer(listing.app, name="list")
 app.add_typer(imports.app, name="import")
+app.add_typer(prereg.app, name="prereg")
 app.command("doctor")(doctor.command)
+
+
+_Refused = cast(Any, next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"))
+"""What the parser raises for a command line that it cannot read; typer has no public name for it."""
 
 
 def main() -> None:
     """Entry point of the ``arena`` command."""
+    sys.exit(_run())
+
+
+def _run() -> int:
+    """Run the command; the exit code."""
     try:
-        app()
+        return int(app(standalone_mode=False) or 0)
     except ArenaError as error:
-        report(error)
-        sys.exit(error.code)
+        typer.echo(f"error: {error}", err=True)
+        return _report(error.message, error.hint, error.code)
+    except _Refused as error:
+        error.show()
+        where = getattr(error, "ctx", None)
+        return _report(error.format_message(), where and f"see: {where.command_path} --help", error.exit_code)
+    except OSError as error:
+        # What a command could say more about, it has caught; here are the paths that a user gave.
+        message = f"{error.filename or 'the file'}: {error.strerror or error}"
+        hint = "free some space" if error.errno == errno.ENOSPC else "check the path and what you may do there"
+        typer.echo(f"error: {message}\n  {hint}", err=True)
+        return _report(message, hint, MissingNeed.code)
 
 
-def report(error: ArenaError) -> None:
-    """One line on stderr (two with a hint); under ``--json`` also one JSON object on stdout."""
-    typer.echo(f"error: {error}", err=True)
+def _report(message: str, hint: str | None, code: int) -> int:
+    """Under ``--json`` an error is one JSON object on stdout, beside the line on stderr. Returns ``code``."""
     if "--json" in sys.argv:
         from arena.identity import dump
 
-        typer.echo(dump({"error": {"message": error.message, "hint": error.hint, "code": error.code}}))
+        typer.echo(dump({"error": {"message": message, "hint": hint, "code": code}}))
+    return code

@@ -8,6 +8,7 @@
     |- MissingNeed           (4)   key, browser, engine, data: something needed is not there
     |  `- ChangedData              a frozen file whose bytes changed
     |- RunStopped            (1)   the stop rule fired
+    |- Interrupted         (130)   Ctrl-C or SIGTERM
     `- LogCorrupt            (1)   a log line that cannot be read (but for a torn last one)
 
     Failure                        caught at a ``boundary``; data in the log, never a crash
@@ -92,6 +93,12 @@ class ChangedData(MissingNeed):
 
 class RunStopped(ArenaError):
     """The stop rule ended a run; what was recorded is kept."""
+
+
+class Interrupted(ArenaError):
+    """A signal ended a run; what was recorded is kept."""
+
+    code = 130
 
 
 class LogCorrupt(ArenaError):

@@ -18,12 +18,14 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """``kind`` names what is held (``model``); ``group`` the entry-point group; ``builtin`` name -> target."""
+    """``kind`` names what is held (``model``); ``group`` the entry-point group; ``builtin`` name -> target;
+    ``listing`` the command that lists the names."""
 
-    def __init__(self, kind: str, group: str, builtin: Mapping[str, str]) -> None:
+    def __init__(self, kind: str, group: str, builtin: Mapping[str, str], listing: str | None = None) -> None:
         self.kind = kind
         self.group = group
         self.builtin = dict(builtin)
+        self.listing = listing
 
     @cached_property
     def _plugins(self) -> dict[str, EntryPoint]:
@@ -55,7 +57,7 @@ class Registry(Generic[T]):
             return self._load(name, self.builtin[name])
         if name in self._plugins:
             return self._load(name, self._plugins[name].value)
-        raise UnknownName(self.kind, name, self.names())
+        raise UnknownName(self.kind, name, self.names(), hint=self.listing and f"see: {self.listing}")
 
     def _load(self, name: str, target: str) -> T:
         module, _, attribute = target.partition(":")

@@ -49,6 +49,7 @@ MODELS: Registry[Factory] = Registry(
         "fake": "arena.models.fake:open_fake",
         **dict.fromkeys(providers(), "arena.models.systemone:open_wire"),
     },
+    "arena list models",
 )
 
 

@@ -43,11 +43,12 @@ def _browser() -> str:
 
 
 def _cache() -> str:
-    from arena.log.cache import cache_path
+    from arena.log.cache import ResponseCache, cache_path
+    from arena.records import ModelCard
 
     path = cache_path()
-    size = path.stat().st_size if path.exists() else 0
-    return f"{path} ({size / 2**20:.1f} MiB)"
+    ResponseCache(path, ModelCard(name="doctor")).close()
+    return f"{path} ({path.stat().st_size / 2**20:.1f} MiB)"
 
 
 def _disk() -> str:
@@ -80,6 +81,8 @@ def command(as_json: Annotated[bool, typer.Option("--json", help="One JSON array
 
     Exit code 4 when something is missing. Example: arena doctor
     """
+    from rich.text import Text
+
     from arena.cli.render import console
     from arena.identity import dump
 
@@ -89,8 +92,7 @@ def command(as_json: Annotated[bool, typer.Option("--json", help="One JSON array
     else:
         out = console()
         for row in rows:
-            mark = "[green]ok[/green]     " if row["ok"] else "[red]missing[/red]"
-            out.print(
-                f"{mark} {row['check']}: {row['found']}" + (f"\n        fix: {row['remedy']}" if row["remedy"] else "")
-            )
+            mark, style = ("ok     ", "green") if row["ok"] else ("missing", "red")
+            fix = f"\n        fix: {row['remedy']}" if row["remedy"] else ""
+            out.print(Text.assemble((mark, style), f" {row['check']}: {row['found']}{fix}"), soft_wrap=True)
     raise typer.Exit(0 if all(row["ok"] for row in rows) else 4)

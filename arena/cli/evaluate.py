@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -31,6 +31,7 @@ Tier = Annotated[list[str] | None, typer.Option("--tier", "-t", help="Tier; repe
 
 
 def command(
+    ctx: typer.Context,
     model: Annotated[str, typer.Option("--model", "-m", help="Model; see: arena list models.")] = "sparrow-nano",
     domain: Domain = None,
     tier: Tier = None,
@@ -71,32 +72,11 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="End with one JSON object on stdout.")] = False,
 ) -> None:
     """Evaluate a model and print capability per domain and tier."""
+    from arena.cli.settings import run_config
     from arena.run.config import Operation
 
-    options = {
-        "base_url": base_url,
-        "model": wire_model,
-        "api_key_env": api_key_env,
-        "timeout_s": timeout,
-        "max_retries": max_retries,
-        "seed": seed or None,
-        "script": None if script is None else str(script),
-        "extra": _pairs(model_option, "--model-option") or None,
-    }
-    chosen = {
-        "model": model,
-        "model_options": {key: value for key, value in options.items() if value is not None},
-        "domains": domain,
-        "tiers": tier,
-        "split": split,
-        "items": item,
-        "limit": limit,
-        "repeats": repeats,
-        "environment": _environment(env),
-        "lane": lane,
-        "reliability": {"orders": orders, "per_domain": per_domain, "probes": probes} if reliability else None,
-        "stop": None if max_errors is None else {"errors": max_errors},
-    }
+    flags = {name: value for name, value in ctx.params.items() if _given(ctx, name)}
+    settings = run_config(flags, config)
     operation = Operation(
         out=out,
         root=runs,
@@ -108,8 +88,13 @@ def command(
         retry_errors=retry_errors,
         strict=strict,
     )
-    settings = _settings(chosen, config)
     raise typer.Exit(_show(_run(settings, operation, dry_run), settings, as_json))
+
+
+def _given(ctx: typer.Context, name: str) -> bool:
+    """Whether a parameter stands on the command line."""
+    source = ctx.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def _run(settings: RunConfig, operation: Operation, dry_run: bool) -> Result:
@@ -119,85 +104,17 @@ def _run(settings: RunConfig, operation: Operation, dry_run: bool) -> Result:
     import anyio
 
     from arena.cli.progress import reporter_for
+    from arena.errors import Interrupted
     from arena.run.evaluate import evaluate
 
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         return anyio.run(evaluate, settings, operation, reporter_for(sys.stderr), dry_run)
     except KeyboardInterrupt:
-        typer.echo("interrupted: what was recorded is kept; the same command resumes", err=True)
-        raise typer.Exit(130) from None
+        raise Interrupted("interrupted", hint="what was recorded is kept; the same command resumes") from None
 
 
 command.__doc__ = f"{command.__doc__}\n\n{EXAMPLES}"
-
-
-def _pairs(given: list[str] | None, flag: str) -> dict[str, Any]:
-    """KEY=VALUE flags as a dict; a value that reads as JSON is taken as such."""
-    from arena.errors import UsageError
-    from arena.identity import load
-
-    pairs: dict[str, Any] = {}
-    for text in given or ():
-        key, sign, value = text.partition("=")
-        if not sign or not key:
-            raise UsageError(f"{flag} {text!r} is not KEY=VALUE")
-        try:
-            pairs[key] = load(value)
-        except ValueError:
-            pairs[key] = value
-    return pairs
-
-
-def _environment(given: list[str] | None) -> dict[str, dict[str, Any]]:
-    """``[ENVIRONMENT:]KEY=VALUE`` flags by environment id; without one they go to every environment."""
-    from arena.envs import ENVS
-
-    found: dict[str, dict[str, Any]] = {}
-    for text in given or ():
-        name, colon, rest = text.partition(":")
-        named = bool(colon) and "=" not in name
-        if named:
-            ENVS.get(name)
-        found.setdefault(name if named else "*", {}).update(_pairs([rest if named else text], "--env"))
-    return found
-
-
-def _settings(chosen: dict[str, Any], file: Path | None) -> RunConfig:
-    """Defaults < TOML file < flags that were given."""
-    import tomllib
-
-    from pydantic import ValidationError
-
-    from arena.errors import UsageError
-    from arena.run.config import RunConfig
-    from arena.tasks import domains
-
-    base: dict[str, Any] = {}
-    if file is not None:
-        try:
-            base = tomllib.loads(file.read_text("utf-8"))
-        except (OSError, tomllib.TOMLDecodeError) as error:
-            raise UsageError(f"--config {file}: {error}") from error
-    defaults = {"model": "sparrow-nano", "split": "test", "repeats": 1, "lane": "throughput"}
-    given = {key: value for key, value in chosen.items() if value not in (None, [], {}) and defaults.get(key) != value}
-    merged = {**defaults, **base, **given}
-    if not merged.get("domains") and merged.get("reliability"):
-        merged["domains"] = domains()
-    if not merged.get("domains"):
-        raise UsageError(
-            "no domain chosen", hint=f"add --domain NAME (one of: {', '.join(domains())}), or --domain all"
-        )
-    if list(merged["domains"]) == ["all"]:
-        merged["domains"] = domains()
-    try:
-        return RunConfig.model_validate(merged)
-    except ValidationError as error:
-        first = error.errors()[0]
-        spot = ".".join(str(part) for part in first["loc"])
-        raise UsageError(
-            f"{spot}: {first['msg']} (found {first.get('input')!r})", hint="see: arena eval --help"
-        ) from error
 
 
 def _show(result: Result, settings: RunConfig, as_json: bool) -> int:

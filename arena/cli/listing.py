@@ -102,7 +102,7 @@ def runs(
             {
                 "run": str(header.folder),
                 "model": resolved.get("model"),
-                "status": "complete" if header.summary else "unfinished",
+                "status": "damaged" if header.damage else "complete" if header.summary else "unfinished",
                 "limited": "limited" if header.config.get("limited") else "",
                 "started": header.config.get("started_at"),
                 "decisions": summary.get("counts", {}).get("decisions"),

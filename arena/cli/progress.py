@@ -38,7 +38,7 @@ class _Timed(Reporter):
 
     def __init__(self) -> None:
         self.begun = self.last = monotonic()
-        self.total = self.resumed = self.before = 0
+        self.total = self.resumed = self.before = self.skipped = 0
 
     def planned(self, estimate: Estimate, card: ModelCard) -> None:
         self.total = estimate.cases
@@ -50,7 +50,7 @@ class _Timed(Reporter):
     def rate(self, tally: Tally) -> float:
         """Decisions a second in this session of the run."""
         if self.before < 0:
-            self.before = tally.decisions - 1
+            self.before, self.skipped = tally.decisions - 1, tally.cases - 1
         return (tally.decisions - self.before) / max(monotonic() - self.begun, 1e-6)
 
     def due(self, every: float) -> bool:
@@ -84,7 +84,7 @@ class LineReporter(_Timed):
         rate = self.rate(tally)
         if self.due(LINE_EVERY_S):
             spent = monotonic() - self.begun
-            left = (self.total - tally.cases) * spent / max(tally.cases, 1)
+            left = (self.total - tally.cases) * spent / max(tally.cases - self.skipped, 1)
             self._say(f"{tally.cases}/{self.total}  {_facts(tally, rate)}  ETA {left:.0f} s")
 
 

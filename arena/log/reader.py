@@ -35,11 +35,12 @@ RESTORE = "restore the file from a copy, or evaluate again with --fresh"
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What ``arena list runs`` shows: the config and, once finished, the summary."""
+    """What ``arena list runs`` shows: the config and, once finished, the summary; or why they cannot be read."""
 
     folder: Path
     config: Row
     summary: Row | None
+    damage: str | None = None
 
 
 def log_file(folder: Path, name: str) -> Path | None:
@@ -203,11 +204,14 @@ def read_header(folder: Path) -> Header:
 
 
 def find_runs(root: Path) -> Iterator[Header]:
-    """Headers of all runs under ``root``, by folder name. Opens no log."""
+    """Headers of all runs under ``root``, by folder name. Opens no log; a damaged header does not hide the others."""
     if root.is_dir():
         for folder in sorted(root.iterdir()):
             if (folder / CONFIG).is_file():
-                yield read_header(folder)
+                try:
+                    yield read_header(folder)
+                except LogCorrupt as error:
+                    yield Header(folder, {}, None, error.message)
 
 
 def _read_json(path: Path) -> Row:

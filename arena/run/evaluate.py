@@ -163,6 +163,11 @@ def _open_environments(plan: Plan, config: RunConfig, stack: AsyncExitStack) -> 
             raise UsageError(f"environment {name} has no option {unknown[0]!r}", hint=f"it has: {', '.join(known)}")
         opened[name] = factory(**options)
         stack.push_async_callback(opened[name].aclose)
+    for name in config.environment:
+        if name not in opened and not (name == "*" and opened):
+            what = "an environment" if name == "*" else f"environment {name}"
+            found = f"--env gives options for {what}, and this run opens none"
+            raise UsageError(found, hint=f"leave --env out; the run opens: {', '.join(opened) or 'none'}")
     return opened
 
 

@@ -138,9 +138,12 @@ def moments(reader: RunReader, unit: str) -> list[Moment]:
         known.add(row["unit"])
         if row["unit"] == unit and row["variant"]["kind"] == "base" and row["repeat"] == 0:
             by_ask.setdefault(row["ask"], []).append(row)
+    episode = next((row for row in reader.episode_rows() if row["unit"] == unit and row["repeat"] == 0), None)
+    if not by_ask and episode is not None:
+        why = (episode["error"] or {}).get("message", "no reason is on record")
+        raise UsageError(f"{unit} ended before its first decision: {why}", hint=f"see: arena replay {reader.folder}")
     if not by_ask:
         raise UnknownName("item or episode", unit, known, hint=f"see: arena replay {reader.folder}")
-    episode = next((row for row in reader.episode_rows() if row["unit"] == unit and row["repeat"] == 0), None)
     if episode is None:
         return [Moment(tuple(rows), reader.state(rows[0])) for rows in by_ask.values()]
     steps = [step for step in episode["steps"] if step["ask"] in by_ask]

@@ -20,7 +20,6 @@ from arena.envs.web.observe import Observation
 from arena.envs.web.options import Option, Table, build_table
 from arena.envs.web.page import LivePage
 from arena.envs.web.probes import check_conditions
-from arena.envs.web.recipe import Frame
 from arena.envs.web.router import Taped, TapeRouter, misses
 from arena.envs.web.scene import deed
 from arena.errors import UsageError
@@ -183,25 +182,8 @@ async def _import(
     split: str,
 ) -> Imported:
     name = f"jevnav-{trace.name.removesuffix('.jsonl').removesuffix('.trace')}-{trace.parent.name}"
+    typed = (step["action"].get("value", SECRET) for step in steps if step["action"]["type"] in ("fill", "select"))
     tape, blobs, start = _tape(html)
-    browser = SharedBrowser()
-    values = tuple(
-        dict.fromkeys(s["action"].get("value", SECRET) for s in steps if s["action"]["type"] in ("fill", "select"))
-    )
-    page = await browser.open(Frame(), TapeRouter(tape, blobs))
-    try:
-        await page.open(start, seed=1, params={})
-        drive = _Drive(page, str(trace), header, values, _conditions(header, steps))
-        await drive.all(steps)
-        final = await page.observe()
-        end_state = await drive.end_state(final)
-        if missed := misses(page.router):
-            raise UsageError(f"{trace}: the recorded actions request {missed[0].url}, which is not recorded")
-    finally:
-        await browser.close_page(page)
-        await browser.aclose()
-    if not drive.steps:
-        raise UsageError(f"{trace}: nothing can be asked: {'; '.join(drive.left_out) or 'no step records'}")
     manifest = Manifest(
         id=name,
         kind="tape",
@@ -211,18 +193,14 @@ async def _import(
         split=split,
         licence="Apache-2.0",
         seed=1,
-        values=values,
+        values=tuple(dict.fromkeys(typed)),
         start=start,
         baked_with=versions(),
-        source={
-            "tool": header.get("tool"),
-            "spec": header["spec"],
-            "model": header.get("model"),
-            "left_out": drive.left_out,
-        },
     )
+    drive, end_state, final = await _drive_all(manifest, TapeRouter(tape, blobs), header, steps, str(trace))
+    source = {"tool": header.get("tool"), "spec": header["spec"], "model": header.get("model")}
     recording = Recording(
-        manifest=manifest,
+        manifest=manifest.model_copy(update={"source": {**source, "left_out": drive.left_out}}),
         steps=tuple(drive.steps),
         conditions=drive.conditions,
         end_state=end_state,
@@ -233,6 +211,27 @@ async def _import(
     path = out / f"{name}.web.zip"
     write_recording(recording, path)
     return Imported(path, len(drive.steps), tuple(drive.left_out))
+
+
+async def _drive_all(
+    manifest: Manifest, router: TapeRouter, header: dict[str, Any], steps: list[dict[str, Any]], where: str
+) -> tuple[_Drive, JSON, Observation]:
+    browser = SharedBrowser()
+    page = await browser.open(manifest.frame, router)
+    try:
+        await page.open(manifest.start, seed=manifest.seed, params={})
+        drive = _Drive(page, where, header, manifest.values, _conditions(header, steps))
+        await drive.all(steps)
+        final = await page.observe()
+        end_state = await drive.end_state(final)
+    finally:
+        await browser.close_page(page)
+        await browser.aclose()
+    if missed := misses(router):
+        raise UsageError(f"{where}: the recorded actions request {missed[0].url}, which is not recorded")
+    if not drive.steps:
+        raise UsageError(f"{where}: nothing can be asked: {'; '.join(drive.left_out) or 'no step records'}")
+    return drive, end_state, final
 
 
 def _tape(html: Path) -> tuple[tuple[Taped, ...], dict[str, bytes], str]:

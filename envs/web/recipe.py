@@ -20,7 +20,9 @@ from playwright.async_api import Error as BrowserError
 from arena.envs.web.limits import limited
 from arena.types import JSON, Frozen
 
-TICKS, TICK_MS, GATE_MS = 3, 100, 2000
+TICKS, TICK_MS = 3, 100
+GATE_MS, RESTLESS_GATE_MS = 5000, 500
+"""Real milliseconds to wait for quiet; the second once a page has shown that it never is."""
 MAX_RESTARTS = 3
 
 
@@ -85,10 +87,11 @@ class Settler:
             return  # the page has gone
 
     async def _gate(self, scrolled: bool = False) -> str:
+        limit = RESTLESS_GATE_MS if self.noisy else GATE_MS
         for _ in range(8):
             try:
                 seen: dict[str, Any] = await self.page.evaluate(
-                    "([limit, scrolled]) => window.__arena__.gate(limit, scrolled)", [GATE_MS, scrolled]
+                    "([limit, scrolled]) => window.__arena__.gate(limit, scrolled)", [limit, scrolled]
                 )
             except BrowserError as error:
                 # A navigation replaced the document under the gate: wait for the new one and look again.

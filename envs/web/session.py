@@ -60,6 +60,7 @@ class WebSession:
         self._answers: list[tuple[str | None, bool]] = []
         self._banned: set[str] = set()
         self._recoveries = 0
+        self._note: str | None = None
 
     # --- the session contract
 
@@ -159,6 +160,7 @@ class WebSession:
             scene,
             ask_id=f"{self.ask_prefix}:{self.phase}:{self.t}{again}",
             phase=self.phase,
+            note=self._note,
             artifacts={"screenshot": picture} if picture else {},
             observe_ms=(perf_counter() - begun) * 1000,
         )
@@ -188,13 +190,12 @@ class WebSession:
             raise Failure("env", f"step {self.t}: the page has no option {key!r} any more")
         return option
 
-    async def _do(self, option: Option) -> str | None:
-        note = await self.stage.act(option)
+    async def _do(self, option: Option) -> None:
+        self._note = note = await self.stage.act(option)
         self.run.history.append(deed(option) + (f" ({note})" if note else ""))
         self.run.taken.append(option.id)
         self.t += 1
         await self._note_trail()
-        return note
 
     async def _note_trail(self) -> None:
         conditions = self.recording.conditions

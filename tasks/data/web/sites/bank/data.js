@@ -1,7 +1,18 @@
 // Accounts, statements, payees, standing orders and cards, all from the seed.
 "use strict";
 
-const PLACES = ["Birch", "Cedar", "Harbour", "Summit", "Valley", "Lagoon", "Meadow", "Orchard", "Quarry", "Ridge"];
+const PLACES = [
+  "Birch",
+  "Cedar",
+  "Harbour",
+  "Summit",
+  "Valley",
+  "Lagoon",
+  "Meadow",
+  "Orchard",
+  "Quarry",
+  "Ridge",
+];
 const TRADES = ["Water", "Rentals", "Insurance", "Internet", "Fitness", "School", "Garage", "Market"];
 const MONTHS = ["January", "February", "March", "April"];
 const REASONS = ["I do not know this payment", "The amount is wrong", "It was charged twice"];
@@ -10,26 +21,34 @@ const DAILY = [500, 1000, 2000, 5000];
 
 function tradeNames(count) {
   const random = stream("trades");
-  return random.shuffle(PLACES.flatMap((place) => TRADES.map((trade) => `${place} ${trade}`))).slice(0, count);
+  return random
+    .shuffle(PLACES.flatMap((place) => TRADES.map((trade) => `${place} ${trade}`)))
+    .slice(0, count);
 }
 
 /** Look-alike payees share the first payee's name and differ by one more word. */
 function buildPayees() {
   const random = stream("payees");
   const names = tradeNames(PARAMS.payees || 5);
-  const twins = ["Group", "Services", "Holding"].slice(0, PARAMS.lookalikes || 0).map((word) => `${names[0]} ${word}`);
+  const twins = ["Group", "Services", "Holding"]
+    .slice(0, PARAMS.lookalikes || 0)
+    .map((word) => `${names[0]} ${word}`);
   const all = [...names, ...twins, ...(PARAMS.extra_payees || [])];
-  return random.shuffle(all).map((name, index) => ({ id: `b${index + 1}`, name, number: `${random.int(1000, 9999)}` }));
+  return random
+    .shuffle(all)
+    .map((name, index) => ({ id: `b${index + 1}`, name, number: `${random.int(1000, 9999)}` }));
 }
 
 function buildAccounts() {
   const random = stream("accounts");
-  return ["Everyday account", "Savings account", "Household account"].slice(0, PARAMS.accounts || 3).map((name, index) => ({
-    id: `a${index + 1}`,
-    name,
-    number: `40 ${random.int(1000, 9999)} ${random.int(1000, 9999)}`,
-    opening: random.int(1800, 6400),
-  }));
+  return ["Everyday account", "Savings account", "Household account"]
+    .slice(0, PARAMS.accounts || 3)
+    .map((name, index) => ({
+      id: `a${index + 1}`,
+      name,
+      number: `40 ${random.int(1000, 9999)} ${random.int(1000, 9999)}`,
+      opening: random.int(1800, 6400),
+    }));
 }
 
 /** Statement entries, newest first; every amount is different, so that "the largest" is one entry. */
@@ -58,19 +77,25 @@ function buildEntries(accounts) {
 
 function buildStanding(payees) {
   const random = stream("standing");
-  return random.shuffle(payees).slice(0, PARAMS.standing || 3).map((payee, index) => ({
-    id: `s${index + 1}`,
-    payee: payee.name,
-    amount: random.int(3, 40) * 10,
-    day: random.int(1, 28),
-    state: index === 1 ? "paused" : "active",
-  }));
+  return random
+    .shuffle(payees)
+    .slice(0, PARAMS.standing || 3)
+    .map((payee, index) => ({
+      id: `s${index + 1}`,
+      payee: payee.name,
+      amount: random.int(3, 40) * 10,
+      day: random.int(1, 28),
+      state: index === 1 ? "paused" : "active",
+    }));
 }
 
 const ACCOUNTS = buildAccounts();
 const PAYEES = buildPayees();
 const ENTRIES = buildEntries(ACCOUNTS);
-const NOTICES = (PARAMS.notices || ["Our branches are closed on public holidays."]).map((text, index) => ({ id: `n${index + 1}`, text }));
+const NOTICES = (PARAMS.notices || ["Our branches are closed on public holidays."]).map((text, index) => ({
+  id: `n${index + 1}`,
+  text,
+}));
 
 const store = new Store("bank", () => ({
   transfers: [],
@@ -83,11 +108,15 @@ const store = new Store("bank", () => ({
   alerts: { login: true, large: false, low: PARAMS.low !== false, threshold: 100 },
   disputes: [],
 }));
-window.arenaState = () => store.snapshot({ accounts: ACCOUNTS, payees: PAYEES, entries: ENTRIES, notices: NOTICES });
+window.arenaState = () =>
+  store.snapshot({ accounts: ACCOUNTS, payees: PAYEES, entries: ENTRIES, notices: NOTICES });
 
 const money = (amount) => `$${amount.toFixed(2)}`;
 const accountOf = (id) => ACCOUNTS.find((account) => account.id === id);
-const sentFrom = (id) => store.app.transfers.filter((transfer) => transfer.from === id).reduce((sum, transfer) => sum + transfer.amount + transfer.fee, 0);
+const sentFrom = (id) =>
+  store.app.transfers
+    .filter((transfer) => transfer.from === id)
+    .reduce((sum, transfer) => sum + transfer.amount + transfer.fee, 0);
 const balanceOf = (account) => account.opening - sentFrom(account.id);
 
 function addTransfer(transfer) {

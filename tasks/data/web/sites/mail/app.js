@@ -4,12 +4,29 @@
 function sideBar(current) {
   const links = Object.entries(FOLDERS).map(([folder, name]) => {
     const unread = folder === "inbox" ? inFolder(folder).filter(isUnread).length : 0;
-    return h("a", { href: `#/folder/${folder}/1`, "aria-current": folder === current ? "page" : null, "aria-label": name },
-      h("span", {}, name), unread ? h("span", { class: "count" }, String(unread)) : null);
+    return h(
+      "a",
+      {
+        href: `#/folder/${folder}/1`,
+        "aria-current": folder === current ? "page" : null,
+        "aria-label": name,
+      },
+      h("span", {}, name),
+      unread ? h("span", { class: "count" }, String(unread)) : null,
+    );
   });
-  return h("nav", { class: "side", "aria-label": "Folders" }, h("p", { class: "brand" }, "Pigeon"),
-    h("button", { type: "button", onclick: () => compose("", "", null) }, "Compose"), links,
-    h("a", { href: "#/settings/General", "aria-current": current === "settings" ? "page" : null }, "Settings"));
+  return h(
+    "nav",
+    { class: "side", "aria-label": "Folders" },
+    h("p", { class: "brand" }, "Pigeon"),
+    h("button", { type: "button", onclick: () => compose("", "", null) }, "Compose"),
+    links,
+    h(
+      "a",
+      { href: "#/settings/General", "aria-current": current === "settings" ? "page" : null },
+      "Settings",
+    ),
+  );
 }
 
 function searchForm() {
@@ -18,14 +35,27 @@ function searchForm() {
     const text = byId("search").value.trim();
     if (text) go(`#/search/${encodeURIComponent(text)}`);
   };
-  return h("form", { class: "search", role: "search", onsubmit: submit }, h("label", { for: "search", class: "hidden" }, "Search mail"),
-    h("input", { id: "search", type: "text", autocomplete: "off", placeholder: "Search mail" }), h("button", { type: "submit", class: "plain" }, "Search"));
+  return h(
+    "form",
+    { class: "search", role: "search", onsubmit: submit },
+    h("label", { for: "search", class: "hidden" }, "Search mail"),
+    h("input", { id: "search", type: "text", autocomplete: "off", placeholder: "Search mail" }),
+    h("button", { type: "submit", class: "plain" }, "Search"),
+  );
 }
 
 function frame(current, ...content) {
   const notice = store.takeNotice();
-  document.body.replaceChildren(sideBar(current), h("main", {}, PARAMS.search === false ? null : searchForm(),
-    h("p", { class: "notice", role: "status", hidden: !notice }, notice), content.filter(Boolean)));
+  document.body.replaceChildren(
+    sideBar(current),
+    h(
+      "main",
+      {},
+      PARAMS.search === false ? null : searchForm(),
+      h("p", { class: "notice", role: "status", hidden: !notice }, notice),
+      content.filter(Boolean),
+    ),
+  );
 }
 
 function show() {

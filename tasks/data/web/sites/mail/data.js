@@ -1,20 +1,52 @@
 // Messages, rules and settings of the mailbox, all from the seed.
 "use strict";
 
-const FIRST = ["Ada", "Noor", "Tomas", "Mina", "Jonas", "Lucia", "Omar", "Greta", "Ivo", "Selma", "Pavel", "Rosa"];
+const FIRST = [
+  "Ada",
+  "Noor",
+  "Tomas",
+  "Mina",
+  "Jonas",
+  "Lucia",
+  "Omar",
+  "Greta",
+  "Ivo",
+  "Selma",
+  "Pavel",
+  "Rosa",
+];
 const LAST = ["Meadow", "Hill", "Brook", "Field", "Stone", "Wood", "Lake", "Marsh", "Dale", "Ford"];
 const ROOMS = ["Birch", "Cedar", "Elm", "Hazel", "Linden", "Rowan"];
 const LABELS = ["Work", "Travel", "Bills", "Family"];
-const FOLDERS = { inbox: "Inbox", starred: "Starred", archive: "Archive", sent: "Sent", spam: "Spam", trash: "Trash" };
+const FOLDERS = {
+  inbox: "Inbox",
+  starred: "Starred",
+  archive: "Archive",
+  sent: "Sent",
+  spam: "Spam",
+  trash: "Trash",
+};
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /** Kinds of mail: subject and body from one number, one amount and one room. */
 const KINDS = [
-  (n, amount) => [`Invoice ${n}`, `Please find invoice ${n}. The amount due is $${amount}. Payment is due within 14 days.`],
-  (n, amount, room) => [`Planning meeting ${n}`, `The planning meeting ${n} takes place in room ${room}. Please bring your notes.`],
+  (n, amount) => [
+    `Invoice ${n}`,
+    `Please find invoice ${n}. The amount due is $${amount}. Payment is due within 14 days.`,
+  ],
+  (n, amount, room) => [
+    `Planning meeting ${n}`,
+    `The planning meeting ${n} takes place in room ${room}. Please bring your notes.`,
+  ],
   (n) => [`Parcel ${n} is ready`, `Your parcel ${n} waits at the pick-up point for seven days.`],
-  (n, amount, room) => [`Draft ${n} of the travel plan`, `Here is draft ${n} of the travel plan. We start from hall ${room}. The budget is $${amount}.`],
-  (n) => [`Question about ticket ${n}`, `Could you look at ticket ${n} this week? The customer waits for an answer.`],
+  (n, amount, room) => [
+    `Draft ${n} of the travel plan`,
+    `Here is draft ${n} of the travel plan. We start from hall ${room}. The budget is $${amount}.`,
+  ],
+  (n) => [
+    `Question about ticket ${n}`,
+    `Could you look at ticket ${n} this week? The customer waits for an answer.`,
+  ],
   (n, amount) => [`Order ${n} confirmed`, `Thank you for order ${n}. The total is $${amount}.`],
 ];
 
@@ -36,7 +68,8 @@ function buildMessages() {
   for (let index = 0; index < count; index += 1) {
     const twin = index > 0 && index <= (PARAMS.lookalikes || 0);
     const kind = twin ? messages[0].kind : random.int(0, KINDS.length - 1);
-    const from = twin && index % 2 ? `${messages[0].from}s` : twin ? messages[0].from : senders[index % senders.length];
+    const from =
+      twin && index % 2 ? `${messages[0].from}s` : twin ? messages[0].from : senders[index % senders.length];
     const [amount, room] = [random.int(20, 900), random.pick(ROOMS)];
     const [subject, body] = KINDS[kind](numbers[index], amount, room);
     messages.push({ kind, from, subject, body, amount, room, unread: random.next() < 0.4 });
@@ -60,12 +93,15 @@ function buildMessages() {
 
 function buildRules() {
   const random = stream("rules");
-  return random.shuffle(people(12)).slice(0, PARAMS.rules || 3).map((name, index) => ({
-    id: `r${index + 1}`,
-    from: addressOf(name),
-    action: ["Move to archive", "Add star", "Move to trash"][index % 3],
-    on: index !== 1,
-  }));
+  return random
+    .shuffle(people(12))
+    .slice(0, PARAMS.rules || 3)
+    .map((name, index) => ({
+      id: `r${index + 1}`,
+      from: addressOf(name),
+      action: ["Move to archive", "Add star", "Move to trash"][index % 3],
+      on: index !== 1,
+    }));
 }
 
 const store = new Store("mail", () => ({

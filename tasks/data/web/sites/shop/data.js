@@ -9,10 +9,25 @@ const NOUNS = {
   Garden: ["planter", "watering can", "bird feeder", "bench cushion", "hand trowel"],
   Bedroom: ["throw blanket", "side table", "pillow cover", "wall mirror", "coat hook"],
 };
-const MATERIALS = ["Maple", "Copper", "Linen", "Slate", "Oak", "Ceramic", "Bamboo", "Steel", "Cork", "Walnut"];
+const MATERIALS = [
+  "Maple",
+  "Copper",
+  "Linen",
+  "Slate",
+  "Oak",
+  "Ceramic",
+  "Bamboo",
+  "Steel",
+  "Cork",
+  "Walnut",
+];
 const COLOURS = ["Sand", "Moss", "Ink", "Clay", "Frost"];
 const VARIANTS = ["mini", "set of two", "refurbished", "classic", "plus"];
-const DELIVERY = [["Standard", 0], ["Express", 12], ["Pick-up point", 4]];
+const DELIVERY = [
+  ["Standard", 0],
+  ["Express", 12],
+  ["Pick-up point", 4],
+];
 const PAYMENT = ["Card", "Invoice", "Gift card"];
 
 /** Look-alikes share the first product's name and category and differ by a suffix only. */
@@ -68,7 +83,12 @@ const OFFERS = buildOffers();
 const productOf = (id) => PRODUCTS.find((product) => product.id === id);
 
 const store = new Store("shop", () => ({
-  cart: (PARAMS.cart || []).map(([product, colour, qty]) => ({ id: `${product}/${colour}`, product, colour, qty })),
+  cart: (PARAMS.cart || []).map(([product, colour, qty]) => ({
+    id: `${product}/${colour}`,
+    product,
+    colour,
+    qty,
+  })),
   wishlist: (PARAMS.wishlist || []).map((id) => ({ id })),
   coupon: "",
   orders: [],

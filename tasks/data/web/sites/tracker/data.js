@@ -1,26 +1,66 @@
 // Issues, members and comments of the project, all from the seed.
 "use strict";
 
-const FEATURES = ["Export", "Login", "Search", "Upload", "Calendar sync", "Printing", "Dark theme", "Password reset", "Import", "Preview"];
-const SYMPTOMS = ["fails on slow networks", "shows an empty page", "is slow with many items", "loses the last change", "ignores the time zone", "cuts off long names"];
+const FEATURES = [
+  "Export",
+  "Login",
+  "Search",
+  "Upload",
+  "Calendar sync",
+  "Printing",
+  "Dark theme",
+  "Password reset",
+  "Import",
+  "Preview",
+];
+const SYMPTOMS = [
+  "fails on slow networks",
+  "shows an empty page",
+  "is slow with many items",
+  "loses the last change",
+  "ignores the time zone",
+  "cuts off long names",
+];
 const STATUS = ["Open", "In progress", "Review", "Closed"];
 const PRIORITY = ["Low", "Medium", "High", "Urgent"];
 const MILESTONES = ["None", "Spring", "Summer", "Autumn"];
 const LABELS = ["bug", "design", "docs", "backend"];
 const RESOLUTIONS = ["Fixed", "Duplicate", "Not planned", "Can not reproduce"];
-const FIRST = ["Ada", "Noor", "Tomas", "Mina", "Jonas", "Lucia", "Omar", "Greta", "Ivo", "Selma", "Pavel", "Rosa"];
+const FIRST = [
+  "Ada",
+  "Noor",
+  "Tomas",
+  "Mina",
+  "Jonas",
+  "Lucia",
+  "Omar",
+  "Greta",
+  "Ivo",
+  "Selma",
+  "Pavel",
+  "Rosa",
+];
 const LAST = ["Meadow", "Hill", "Brook", "Field", "Stone", "Wood", "Lake", "Marsh"];
-const REMARKS = ["I see this as well.", "It started with the last release.", "A restart does not help.", "Happens once a day for me."];
+const REMARKS = [
+  "I see this as well.",
+  "It started with the last release.",
+  "A restart does not help.",
+  "Happens once a day for me.",
+];
 
 function buildMembers() {
   const random = stream("members");
-  return random.shuffle(FIRST.flatMap((first) => LAST.map((last) => `${first} ${last}`))).slice(0, PARAMS.members || 5);
+  return random
+    .shuffle(FIRST.flatMap((first) => LAST.map((last) => `${first} ${last}`)))
+    .slice(0, PARAMS.members || 5);
 }
 
 /** Look-alikes share the feature of the first issue and differ in the symptom only. */
 function buildTitles(count) {
   const random = stream("titles");
-  const all = random.shuffle(FEATURES.flatMap((feature) => SYMPTOMS.map((symptom) => ({ feature, symptom }))));
+  const all = random.shuffle(
+    FEATURES.flatMap((feature) => SYMPTOMS.map((symptom) => ({ feature, symptom }))),
+  );
   const { feature } = all[0];
   const alike = all.filter((title) => title.feature === feature).slice(0, 1 + (PARAMS.lookalikes || 0));
   const rest = all.filter((title) => title.feature !== feature).slice(0, count - alike.length);

@@ -83,53 +83,34 @@ function showTransfer() {
   );
 }
 
+const shortLine = (order) => `${money(order.amount)} to ${order.payee}, day ${order.day} of each month.`;
+
+function cancelOrder(order) {
+  const cancel = () => {
+    store.app.standing = store.app.standing.filter((other) => other !== order);
+  };
+  const act = () => commit(cancel, `Standing order to ${order.payee} cancelled.`, showStanding);
+  ask("Cancel this standing order?", [h("p", {}, shortLine(order))], "Keep it", "Cancel standing order", act);
+}
+
+function changeAmount(order) {
+  const content = [h("p", {}, shortLine(order)), textField("new-amount", "New amount in dollars")];
+  ask(`Change the amount for ${order.payee}`, content, "Keep it", "Save amount", () => {
+    const amount = Number(byId("new-amount").value.replace("$", "").trim());
+    if (!(amount > 0)) return "Please type an amount.";
+    commit(() => Object.assign(order, { amount }), `Amount for ${order.payee} changed.`, showStanding);
+    return "";
+  });
+}
+
 /** The buttons of the rows are alike on purpose: only the row tells which order they mean. */
 function standingRow(order) {
-  const pause = () =>
+  const next = order.state === "active" ? "paused" : "active";
+  const flip = () =>
     commit(
-      () => {
-        order.state = order.state === "active" ? "paused" : "active";
-      },
-      `Standing order to ${order.payee} is ${order.state === "active" ? "paused" : "active"}.`,
+      () => Object.assign(order, { state: next }),
+      `Standing order to ${order.payee} is ${next}.`,
       showStanding,
-    );
-  const cancel = () =>
-    ask(
-      "Cancel this standing order?",
-      [h("p", {}, `${money(order.amount)} to ${order.payee}, day ${order.day} of each month.`)],
-      "Keep it",
-      "Cancel standing order",
-      () => {
-        commit(
-          () => {
-            store.app.standing = store.app.standing.filter((other) => other !== order);
-          },
-          `Standing order to ${order.payee} cancelled.`,
-          showStanding,
-        );
-      },
-    );
-  const edit = () =>
-    ask(
-      `Change the amount for ${order.payee}`,
-      [
-        h("p", {}, `Now ${money(order.amount)} on day ${order.day}.`),
-        textField("new-amount", "New amount in dollars"),
-      ],
-      "Keep it",
-      "Save amount",
-      () => {
-        const amount = Number(byId("new-amount").value.replace("$", "").trim());
-        if (!(amount > 0)) return "Please type an amount.";
-        commit(
-          () => {
-            order.amount = amount;
-          },
-          `Amount for ${order.payee} changed.`,
-          showStanding,
-        );
-        return "";
-      },
     );
   const button = (text, onclick) => h("button", { type: "button", class: "plain small", onclick }, text);
   return h(
@@ -142,11 +123,11 @@ function standingRow(order) {
     h(
       "td",
       {},
-      button(order.state === "active" ? "Pause" : "Resume", pause),
+      button(order.state === "active" ? "Pause" : "Resume", flip),
       " ",
-      button("Change amount", edit),
+      button("Change amount", () => changeAmount(order)),
       " ",
-      button("Cancel order", cancel),
+      button("Cancel order", () => cancelOrder(order)),
     ),
   );
 }

@@ -140,34 +140,60 @@ function bulkBar(found) {
   );
 }
 
-function showList() {
+function foundIssues() {
   const words = view.text.toLowerCase().split(" ").filter(Boolean);
+  const fits = (issue, field) => view[field] === ANY || issue[field] === view[field];
   const found = store.app.issues
-    .filter((issue) =>
-      ["status", "priority", "assignee"].every(
-        (field) => view[field] === ANY || issue[field] === view[field],
-      ),
-    )
+    .filter((issue) => ["status", "priority", "assignee"].every((field) => fits(issue, field)))
     .filter((issue) => words.every((word) => issue.title.toLowerCase().includes(word)))
     .sort(ORDER[view.sort]);
-  if (view.down) found.reverse();
-  const size = PARAMS.per_page || 10;
-  const pages = Math.max(1, Math.ceil(found.length / size));
-  store.visit(`list:${view.status}:${view.priority}:${view.assignee}:${view.sort}:${view.page}`);
-  const go = (step) => () => {
-    view.page += step;
-    showList();
-  };
+  return view.down ? found.reverse() : found;
+}
+
+function issueTable(issues) {
+  const plain = (text) => h("th", { scope: "col" }, text);
   const head = [
-    PARAMS.bulk ? h("th", { scope: "col" }, "Choose") : null,
+    PARAMS.bulk ? plain("Choose") : null,
     sortHeader("Key", "id"),
-    h("th", { scope: "col" }, "Title"),
-    h("th", { scope: "col" }, "Status"),
+    plain("Title"),
+    plain("Status"),
     sortHeader("Priority", "priority"),
-    h("th", { scope: "col" }, "Assignee"),
+    plain("Assignee"),
     sortHeader("Votes", "votes"),
     sortHeader("Age", "age"),
   ];
+  return h(
+    "table",
+    {},
+    h("caption", {}, "Issues of the project"),
+    h("thead", {}, h("tr", {}, head)),
+    h("tbody", {}, issues.map(issueRow)),
+  );
+}
+
+function pager(pages) {
+  const button = (text, step, disabled) => {
+    const onclick = () => {
+      view.page += step;
+      showList();
+    };
+    return h("button", { type: "button", class: "plain", disabled, onclick }, text);
+  };
+  return h(
+    "nav",
+    { class: "pager", "aria-label": "Pages" },
+    button("Previous", -1, view.page === 1),
+    h("span", {}, `Page ${view.page} of ${pages}`),
+    button("Next", 1, view.page === pages),
+  );
+}
+
+function showList() {
+  const found = foundIssues();
+  const size = PARAMS.per_page || 10;
+  const pages = Math.max(1, Math.ceil(found.length / size));
+  store.visit(`list:${view.status}:${view.priority}:${view.assignee}:${view.sort}:${view.page}`);
+  const shown = found.slice((view.page - 1) * size, view.page * size);
   frame(
     h(
       "div",
@@ -177,32 +203,8 @@ function showList() {
     ),
     PARAMS.filters === false ? null : filters(),
     PARAMS.bulk ? bulkBar(found) : null,
-    found.length
-      ? h(
-          "table",
-          {},
-          h("caption", {}, "Issues of the project"),
-          h("thead", {}, h("tr", {}, head)),
-          h("tbody", {}, found.slice((view.page - 1) * size, view.page * size).map(issueRow)),
-        )
-      : h("p", { class: "empty" }, "No issue matches."),
-    pages > 1
-      ? h(
-          "nav",
-          { class: "pager", "aria-label": "Pages" },
-          h(
-            "button",
-            { type: "button", class: "plain", disabled: view.page === 1, onclick: go(-1) },
-            "Previous",
-          ),
-          h("span", {}, `Page ${view.page} of ${pages}`),
-          h(
-            "button",
-            { type: "button", class: "plain", disabled: view.page === pages, onclick: go(1) },
-            "Next",
-          ),
-        )
-      : null,
+    shown.length ? issueTable(shown) : h("p", { class: "empty" }, "No issue matches."),
+    pages > 1 ? pager(pages) : null,
   );
 }
 

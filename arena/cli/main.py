@@ -11,7 +11,21 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from arena.cli import compare, doctor, evaluate, export, imports, listing, plot, prereg, publish, replay, score, view
+from arena.cli import (
+    compare,
+    doctor,
+    evaluate,
+    export,
+    imports,
+    listing,
+    plot,
+    prereg,
+    publish,
+    replay,
+    score,
+    submit,
+    view,
+)
 from arena.errors import ArenaError, MissingNeed
 
 app = typer.Typer(
@@ -57,6 +71,7 @@ app.command("export")(export.command)
 app.command("plot")(plot.command)
 app.command("publish")(publish.command)
 app.command("view")(view.command)
+app.add_typer(submit.app, name="submit")
 app.add_typer(listing.app, name="list")
 app.add_typer(imports.app, name="import")
 app.add_typer(prereg.app, name="prereg")
@@ -75,7 +90,7 @@ def main() -> None:
 def _run() -> int:
     """Run the command; the exit code."""
     try:
-        return int(app(standalone_mode=False) or 0)
+        return int(app(prog_name="arena", standalone_mode=False) or 0)
     except ArenaError as error:
         typer.echo(f"error: {error}", err=True)
         return _report(error.message, error.hint, error.code)

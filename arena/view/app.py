@@ -259,6 +259,7 @@ def _templates() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        auto_reload=False,
     )
     environment.globals["forms"] = FORMS
     environment.filters |= {

@@ -55,33 +55,32 @@ def index_path(folder: Path) -> Path:
 
 
 class RunIndex:
-    """The index of ``folder``. ``refresh`` keeps it up to date; ``error`` says why it could not be."""
+    """The index of ``folder``. ``refresh`` keeps it up to date; ``error`` says why it could not be.
+
+    ``counted``: the last counts asked for, with the state they were taken at.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.path = index_path(folder)
         self.error: str | None = None
+        self.counted: tuple[Any, list[sqlite3.Row]] = (None, [])
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._failed: tuple[Any, ...] | None = None
 
     def refresh(self, wait_s: float = 0.5) -> None:
-        """Start a build if the logs changed and none is running; wait for it a little, not to its end."""
+        """Start a build if the logs changed and none is running; wait a little for one just started."""
         with self._lock:
-            if self._thread is None or not self._thread.is_alive():
-                self._open_or_create()
-                stamps = self._stamps()
-                if stamps == self._failed or self._current(stamps):
-                    return
-                self._thread = threading.Thread(target=self._build, args=(stamps,), daemon=True)
-                self._thread.start()
-            thread = self._thread
+            if self._thread is not None and self._thread.is_alive():
+                return
+            self._open_or_create()
+            stamps = self._stamps()
+            if stamps == self._failed or self._current(stamps):
+                return
+            thread = self._thread = threading.Thread(target=self._build, args=(stamps,), daemon=True)
+            thread.start()
         thread.join(wait_s)
-
-    @property
-    def building(self) -> bool:
-        """Whether this process is reading the logs right now."""
-        return self._thread is not None and self._thread.is_alive()
 
     def connect(self) -> sqlite3.Connection:
         """A connection for reading. Close it."""

@@ -45,7 +45,7 @@ class Store:
     """One connection; use it as a context manager, in one thread at a time."""
 
     def __init__(self, index: RunIndex) -> None:
-        self._folder = index.folder
+        self._index, self._folder = index, index.folder
         self._db = index.connect()
         self._blocks: dict[tuple[str, int], bytes] = {}
 
@@ -68,13 +68,18 @@ class Store:
 
     def counts(self) -> list[sqlite3.Row]:
         """Per domain, tier, question type and form: decisions, right, wrong, invalid, flipped, unsure."""
-        return self._db.execute(
+        state = self.state()
+        if self._index.counted[0] == state:
+            return self._index.counted[1]
+        rows = self._db.execute(
             f"""SELECT domain, tier, type, CASE WHEN varied THEN kind ELSE '{ALONG}' END form,
             count(*) n, sum(correct = 1) hits, sum(correct = 0 AND valid) wrong,
             sum(NOT valid) invalid, sum(flipped = 1) flipped, sum(confidence < {LOW_CONFIDENCE}) unsure,
             max(CASE WHEN type = 'choice' THEN slot END) slots
             FROM decisions GROUP BY domain, tier, type, form ORDER BY domain, tier, type, form"""
         ).fetchall()
+        self._index.counted = (state, rows)
+        return rows
 
     def total(self, chosen: Filter) -> int:
         """How many decisions a filter lets through."""

@@ -48,3 +48,27 @@ def wire_rows(path: Path, rows: list[dict[str, Any]]) -> Path:
     """Write rows of the plain answer form."""
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
     return path
+
+
+CHOICE = {"type": "choice", "instructions": "Which?", "criteria": {"a": "first", "b": "second", "c": "third"}}
+
+
+def wire_row(item: str, p: dict[str, float], gold: Any = "a", **more: Any) -> dict[str, Any]:
+    """One plain row: a choice of ``p``'s options, answered by their mode."""
+    return {
+        "suite": "s",
+        "item": item,
+        "question_name": "q",
+        "question": {**CHOICE, "criteria": dict.fromkeys(p)},
+        "gold": gold,
+        "answer": {"type": "choice", "choice": max(p, key=lambda key: p[key]), "probabilities": p},
+        **more,
+    }
+
+
+def imported(folder: Path, rows: list[dict[str, Any]], *flags: str) -> Path:
+    """A run made of plain rows."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    done = call("import", "answers", wire_rows(folder.with_suffix(".jsonl"), rows), "--out", folder, *flags)
+    assert done.code == 0, done.err
+    return folder

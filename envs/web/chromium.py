@@ -6,6 +6,7 @@ is a ``MissingNeed`` (exit code 4) that names the next command. Nothing is downl
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -15,10 +16,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from playwright.async_api import Browser, Playwright
+from playwright.async_api import Error as BrowserError
 
 from arena.errors import MissingNeed
 from arena.identity import digest
 
+LOG = logging.getLogger(__name__)
 INSTALLED = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 ARGUMENTS = (
@@ -96,17 +99,31 @@ async def launch(playwright: Playwright, *, headed: bool = False) -> Browser:
         raise MissingNeed(
             "a headed browser needs a display, and DISPLAY is not set", hint="run it headless, or xvfb-run"
         )
-    # Chromium's sandbox refuses to run as root (containers, CI); a normal user keeps it.
-    arguments = [*ARGUMENTS, *(("--no-sandbox",) if os.geteuid() == 0 else ())]
     try:
-        return await playwright.chromium.launch(
-            executable_path=path, headless=not headed, args=arguments, timeout=30_000, handle_sigint=False
-        )
-    except Exception as error:
+        return await _start(playwright, path, headed, sandbox=os.geteuid() != 0)
+    except BrowserError as error:
         raise MissingNeed(
             f"{path} does not start: {str(error).splitlines()[0]}",
             hint="try it by hand (chromium --headless --version), set ARENA_CHROMIUM, or run: make browser",
         ) from error
+
+
+async def _start(playwright: Playwright, path: str, headed: bool, *, sandbox: bool) -> Browser:
+    """Chromium's sandbox refuses to run as root (containers, CI); a normal user keeps it where the system lets it."""
+    try:
+        return await playwright.chromium.launch(
+            executable_path=path,
+            headless=not headed,
+            args=list(ARGUMENTS),
+            chromium_sandbox=sandbox,
+            timeout=30_000,
+            handle_sigint=False,
+        )
+    except BrowserError as error:
+        if not sandbox or "sandbox" not in str(error).lower():
+            raise
+        LOG.warning("%s has no usable sandbox on this system; it runs without one, on recorded pages only", path)
+        return await _start(playwright, path, headed, sandbox=False)
 
 
 @lru_cache(maxsize=1)

@@ -109,3 +109,14 @@ def test_free_runs_are_the_same_as_well(clock: str) -> None:
     first, second = map(_hashable, asyncio.run(run()))
     assert first.trace == second.trace
     assert first.ended.claimed == "blocked"
+
+
+def test_sessions_beside_each_other_do_not_disturb_each_other(clock: str) -> None:
+    async def run() -> list[Played]:
+        environment = open_environment(mode="teacher", screenshots=False)
+        try:
+            return await asyncio.gather(*(play_policy(environment, clock, follow_gold) for _ in range(3)))
+        finally:
+            await environment.aclose()
+
+    assert len({play.trace for play in map(_hashable, asyncio.run(run()))}) == 1

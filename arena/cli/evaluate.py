@@ -22,12 +22,19 @@ Examples:
   arena eval --config my-run.toml
 
 The same command again resumes an interrupted run, and prints a finished one.
-Exit codes: 0 complete, 1 errors or invalid answers above the threshold, 2 usage,
-3 nothing selected, 4 something needed is missing, 130 interrupted (resumable)."""
+
+\b
+Exit codes: 0 complete, 1 errors or invalid answers above the threshold,
+  2 usage, 3 nothing selected, 4 something needed is missing,
+  130 interrupted (resumable)."""
 
 
-Domain = Annotated[list[str] | None, typer.Option("--domain", "-d", help="Domain; repeat for several, or 'all'.")]
-Tier = Annotated[list[str] | None, typer.Option("--tier", "-t", help="Tier; repeat, or 'hardest' (default: all).")]
+Domain = Annotated[
+    list[str] | None, typer.Option("--domain", "-d", metavar="NAME", help="Domain; repeat for several, or 'all'.")
+]
+Tier = Annotated[
+    list[str] | None, typer.Option("--tier", "-t", metavar="NAME", help="Tier; repeat, or 'hardest' (default: all).")
+]
 
 
 def command(
@@ -36,7 +43,9 @@ def command(
     domain: Domain = None,
     tier: Tier = None,
     split: Annotated[str, typer.Option(help="Split of the suites.")] = "test",
-    item: Annotated[list[str] | None, typer.Option(help="Only this item or episode; the run is limited.")] = None,
+    item: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="Only this item or episode; the run is limited.")
+    ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="First N of each tier; the run is limited.")] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Ask everything N times.")] = 1,
     base_url: Annotated[str | None, typer.Option(help="Server of a wire model.")] = None,
@@ -46,10 +55,13 @@ def command(
     max_retries: Annotated[int | None, typer.Option(min=0, help="Tries after the first.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of a random model.")] = 0,
     script: Annotated[Path | None, typer.Option(help="Script of the model 'fake'.")] = None,
-    model_option: Annotated[list[str] | None, typer.Option("--model-option", "-M", help="KEY=VALUE; repeat.")] = None,
+    model_option: Annotated[
+        list[str] | None, typer.Option("--model-option", "-M", metavar="KEY=VALUE", help="Option of the model; repeat.")
+    ] = None,
     allow_paid: Annotated[bool, typer.Option("--allow-paid", help="Go on with a paid endpoint.")] = False,
     env: Annotated[
-        list[str] | None, typer.Option("--env", "-E", help="[ENVIRONMENT:]KEY=VALUE, e.g. mode=teacher; repeat.")
+        list[str] | None,
+        typer.Option("--env", "-E", metavar="[ENV:]KEY=VALUE", help="Option of an environment, e.g. mode=free."),
     ] = None,
     reliability: Annotated[bool, typer.Option("--reliability", help="Also measure S, N and R.")] = False,
     orders: Annotated[int, typer.Option(min=2, help="Option orders; not 12: the row is partial.")] = 12,
@@ -129,7 +141,7 @@ def _show(result: Result, settings: RunConfig, as_json: bool) -> int:
             print_estimate(result.estimate, settings.model)
         return 0
     if as_json:
-        typer.echo(dump({"run": str(result.folder), **result.summary}))
+        typer.echo(dump({**result.summary, "run": str(result.folder)}))
     else:
         print_summary(result.folder, result.summary)
     return 1 if result.summary["failed"] else 0

@@ -20,9 +20,9 @@ def _print(rows: list[dict[str, Any]], columns: Sequence[str], as_json: bool) ->
 
         typer.echo(dump(rows))
         return
-    from arena.cli.render import console, table
+    from arena.cli.render import console, listing
 
-    console().print(table(columns, [["" if row.get(c) is None else str(row[c]) for c in columns] for row in rows]))
+    console().print(listing(columns, [["" if row.get(c) is None else str(row[c]) for c in columns] for row in rows]))
 
 
 @app.command()

@@ -44,6 +44,17 @@ def table(columns: Iterable[str], rows: Iterable[Sequence[str]], title: str | No
     return made
 
 
+def listing(columns: Iterable[str], rows: Iterable[Sequence[str]]) -> Table:
+    """A table of words; the last column takes what room is left, in several lines where it must."""
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    names = list(columns)
+    for name in names:
+        made.add_column(name, no_wrap=name != names[-1])
+    for row in rows:
+        made.add_row(*[Text(cell) for cell in row])
+    return made
+
+
 def print_estimate(estimate: Estimate, model: str) -> None:
     """What a run would take."""
     usd = "no price set" if estimate.usd is None else f"about {estimate.usd:.4f} USD"

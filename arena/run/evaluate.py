@@ -158,9 +158,12 @@ def _open_environments(plan: Plan, config: RunConfig, stack: AsyncExitStack) -> 
     for name in plan.environments():
         factory: Callable[..., Environment] = ENVS.get(name)
         options = {**config.environment.get("*", {}), **config.environment.get(name, {})}
-        known = tuple(signature(factory).parameters)
+        known = signature(factory).parameters
         if unknown := sorted(options.keys() - set(known)):
             raise UsageError(f"environment {name} has no option {unknown[0]!r}", hint=f"it has: {', '.join(known)}")
+        for key, value in options.items():
+            if isinstance(known[key].default, bool) and not isinstance(value, bool):
+                raise UsageError(f"environment {name}: {key} is {value!r}", hint=f"write {key}=true or {key}=false")
         opened[name] = factory(**options)
         stack.push_async_callback(opened[name].aclose)
     for name in config.environment:

@@ -1,6 +1,6 @@
 """Measure the floors of an episode domain and freeze them beside its lock (a developer's tool).
 
-``python -m arena.run.floors DOMAIN [--sessions N]`` plays the trivial policies of protocol 4 through the same
+``python -m arena.run.floors DOMAIN [--tier T]`` plays the trivial policies of protocol 4 through the same
 runner as any model: random under 20 seeds, always-first, give-up. The result names the recordings it was
 measured on; after these change it must be measured again.
 """
@@ -17,6 +17,7 @@ from typing import Any
 import anyio
 import orjson
 
+from arena.identity import load
 from arena.log.reader import RunReader
 from arena.log.writer import write_atomic
 from arena.run.config import Operation, RunConfig
@@ -36,17 +37,17 @@ def policies() -> list[tuple[str, int]]:
     return [("always-first", 0), ("give-up", 0), *(("random", seed) for seed in range(1, SEEDS + 1))]
 
 
-async def measure(name: str, sessions: int) -> dict[str, Any]:
-    """Episodes played and won per tier and policy."""
-    played: dict[str, Counter[str]] = {}
-    won: dict[str, Counter[str]] = {}
-    each = domain(name)
+async def measure(name: str, tier: str, sessions: int) -> dict[str, Any]:
+    """Episodes played and won per policy on one tier, and the recordings they were played on."""
+    played: Counter[str] = Counter()
+    won: Counter[str] = Counter()
     for policy, seed in policies():
         with TemporaryDirectory() as folder:
             config = RunConfig(
                 model=policy,
                 model_options={"seed": seed} if seed else {},
                 domains=(name,),
+                tiers=(tier,),
                 environment=ENVIRONMENT,
             )
             result = await evaluate(config, Operation(out=Path(folder) / "run", sessions=sessions), Reporter())
@@ -54,30 +55,29 @@ async def measure(name: str, sessions: int) -> dict[str, Any]:
             for row in RunReader(result.folder).episode_rows():
                 if row["ending"] not in ("success", "failure"):
                     raise SystemExit(f"{row['unit']} under {policy} was not judged: {row['error']}")
-                played.setdefault(row["tier"], Counter())[policy] += 1
-                won.setdefault(row["tier"], Counter())[policy] += row["ending"] == "success"
-        print(f"{policy} {seed}: {dict(sum(won.values(), Counter()))}", file=sys.stderr, flush=True)
-    tiers = {
-        tier: {
-            "recordings": recordings_digest(name, tier),
-            "policies": {p: {"played": played[tier][p], "won": won[tier][p]} for p in sorted(played[tier])},
-        }
-        for tier in each.tier_names
-        if tier in played
+                played[policy] += 1
+                won[policy] += row["ending"] == "success"
+        print(f"{tier} {policy} {seed}: won {won[policy]} of {played[policy]}", file=sys.stderr, flush=True)
+    return {
+        "recordings": recordings_digest(name, tier),
+        "policies": {policy: {"played": played[policy], "won": won[policy]} for policy in sorted(played)},
     }
-    return {"domain": name, "suite": each.suite_id, "seeds": SEEDS, "tiers": tiers}
 
 
 def main() -> None:
-    """Command line of the tool."""
+    """Command line of the tool. Goes from the hardest tier down and writes after each."""
     parser = ArgumentParser(prog="python -m arena.run.floors", description="Measure the floors of an episode domain.")
     parser.add_argument("domain")
+    parser.add_argument("--tier", action="append", help="only this tier; repeat")
     parser.add_argument("--sessions", type=int, default=1)
     given = parser.parse_args()
-    found = anyio.run(measure, given.domain, given.sessions)
-    path = floors_path(given.domain)
-    write_atomic(path, orjson.dumps(found, option=orjson.OPT_INDENT_2) + b"\n")
-    print(f"wrote {path}")
+    each, path = domain(given.domain), floors_path(given.domain)
+    tiers = load(path.read_bytes())["tiers"] if path.is_file() else {}
+    for tier in given.tier or reversed(each.tier_names):
+        tiers[tier] = anyio.run(measure, given.domain, tier, given.sessions)
+        found = {"domain": given.domain, "suite": each.suite_id, "seeds": SEEDS, "tiers": dict(sorted(tiers.items()))}
+        write_atomic(path, orjson.dumps(found, option=orjson.OPT_INDENT_2) + b"\n")
+        print(f"wrote {path}")
 
 
 if __name__ == "__main__":

@@ -197,7 +197,6 @@ class DockerSandbox(ShellSandbox):
         try:
             return runner.run(argv, user, stdin, timeout_s, capture)
         except SandboxFailure as failure:
-            self._usable()
             if failure.cause == "gone":
                 self._lost = failure.message
             raise
@@ -259,6 +258,7 @@ class DockerSandbox(ShellSandbox):
         try:
             self._usable()
             with self._busy:
+                self._running()
                 return self._health(deep=True)
         except SandboxFailure as failure:
             return Health(alive=False, processes=0, oom_kills=self._oom_kills, detail=failure.message)
@@ -267,10 +267,7 @@ class DockerSandbox(ShellSandbox):
         """Counters from the host's control group where the engine is local; else, if ``deep``, from inside."""
         if self.group is not None and self.group.processes():
             return Health(True, self._leftovers(self.group.processes()), self.group.oom_kills)
-        with engine_errors("health"):
-            state = self.api.inspect_container(self.container)["State"]
-        if not state["Running"]:
-            return Health(False, 0, self._oom_kills, f"container is {state['Status']} (exit code {state['ExitCode']})")
+        self._running()
         if not deep:
             return Health(True, 0, self._oom_kills)
         capture = Capture(CHECK_BYTES, CHECK_BYTES)
@@ -278,6 +275,13 @@ class DockerSandbox(ShellSandbox):
         lines = bytes(capture.out).decode(errors="replace").splitlines()
         kills = sum(int(line.rpartition(" ")[2]) for line in lines if line.startswith("oom_kill "))
         return Health(True, lines.count(str(AGENT_UID)), kills)
+
+    def _running(self) -> None:
+        """Ask the engine whether the container runs."""
+        with engine_errors("health"):
+            state = self.api.inspect_container(self.container)["State"]
+        if not state["Running"]:
+            raise SandboxFailure("gone", f"container is {state['Status']} (exit code {state['ExitCode']})")
 
     @staticmethod
     def _leftovers(pids: Sequence[int]) -> int:

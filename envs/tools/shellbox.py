@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import threading
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from arena.envs.tools import reaper
 from arena.envs.tools.sandbox import (
@@ -128,7 +129,8 @@ class ShellSandbox(Sandbox):
         """See ``Sandbox.exec``."""
         words = check_argv(argv)
         self._usable()
-        result = self._command(words, stdin, timeout_s, output_limit, KILL_FACTOR * output_limit)
+        with self._blamed():
+            result = self._command(words, stdin, timeout_s, output_limit, KILL_FACTOR * output_limit)
         self.seen.update(result.flags)
         return result
 
@@ -138,11 +140,22 @@ class ShellSandbox(Sandbox):
         if self._lost:
             raise SandboxFailure("gone", self._lost)
 
+    @contextmanager
+    def _blamed(self) -> Iterator[None]:
+        """A failure while another thread closes the box is that thread's doing."""
+        try:
+            yield
+        except SandboxFailure as failure:
+            if self._closing.is_set():
+                raise SandboxFailure("closed", "the box was closed while a command ran") from failure
+            raise
+
     def _helper(
         self, cause: Cause, script: str, args: Sequence[str] = (), stdin: bytes | None = None, keep: int = OUTPUT_LIMIT
     ) -> ExecResult:
         self._usable()
-        result = self._script(script, args, stdin, keep)
+        with self._blamed():
+            result = self._script(script, args, stdin, keep)
         if "timeout" in result.flags or (result.rc != 0 and not result.truncated):
             said = result.err_text.strip()[:500] or "nothing on stderr"
             raise SandboxFailure(cause, f"{cause}: helper ended with rc {result.rc} {result.flags}: {said}")

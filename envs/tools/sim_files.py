@@ -80,6 +80,18 @@ def _copy_folder(call: Call, node: Node, source: str, target: str, made: set[int
     return rc
 
 
+def _kind(call: Call, path: str, *, follow: bool = True) -> str | None:
+    """Kind of what is at ``path``; ``None`` when there is nothing; empty after a complaint."""
+    try:
+        return call.fs.find(path, follow=follow).kind
+    except OSError as error:
+        if error.errno == errno.ENOENT:
+            return None
+        reason = "Path has non-directory component" if error.errno == errno.ENOTDIR else error.strerror
+        call.complain(f"can't stat '{path}': {reason}")
+        return ""
+
+
 def cp(call: Call) -> int:
     """Copy files; ``-r`` folders, ``-p`` modes and times."""
     call.parse("rRapdPf")
@@ -87,14 +99,13 @@ def cp(call: Call) -> int:
         raise call.lacks("a usage message")
     *sources, target = call.args
     if len(sources) == 1:
-        follow = not call.has("rRadP")
-        try:
-            source_is_folder = call.fs.find(sources[0], follow=follow).kind == "dir"
-        except OSError as error:
-            return call.complain(f"can't stat '{sources[0]}': {error.strerror}")
-        there = call.fs.exists(target)
-        into = call.into(target) is not None
-        if (not source_is_folder and not into) or (call.has("rRa") and source_is_folder and not there):
+        kind = _kind(call, target)
+        source_kind = _kind(call, sources[0], follow=not call.has("rRadP")) if kind != "" else ""
+        if source_kind is None:
+            return call.complain(f"can't stat '{sources[0]}': No such file or directory")
+        if source_kind == "":
+            return 1
+        if "dir" not in (source_kind, kind) or (call.has("rRa") and source_kind == "dir" and kind is None):
             return _copy(call, sources[0], target, set())
     rc = 0
     made: set[int] = set()
@@ -109,11 +120,12 @@ def mv(call: Call) -> int:
     if len(call.args) < 2:
         raise call.lacks("a usage message")
     *sources, target = call.args
-    if len(sources) > 1 and call.into(target) is None:
-        return call.complain(f"target '{target}' is not a directory")
     rc = 0
     for source in sources:
-        there = _destination(call, source, target)
+        there = _destination(call, source, target) if len(sources) == 1 else join(target, last(source))
+        if _kind(call, there) == "":
+            rc = 1
+            continue
         if call.has("n") and call.fs.exists(there, follow=False):
             continue
         try:

@@ -266,6 +266,8 @@ class FileSystem:
         node = self.find(old, follow=False)
         source, name = self.parent(old)
         target, new_name = self.parent(new)
+        if {name, new_name} & {".", ".."}:
+            raise fail(errno.EBUSY)
         if not target.owned:
             raise fail(errno.EROFS)
         if node.kind == "dir" and self._inside(new, node):

@@ -124,6 +124,15 @@ mv sealed/in out
 mv a.txt /etc/x
 mv -n a.txt b.csv
 mv link moved
+mv a.txt b.csv absent
+mv a.txt b.csv data.json
+mv a.txt b.csv/x
+mv a.txt blind/x
+mv absent b.csv/x
+mv b.csv/x y
+cp b.csv/x y
+cp a.txt b.csv/x
+cp absent b.csv/x
 mv a.txt no/such
 rm a.txt
 rm a.txt absent

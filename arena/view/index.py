@@ -36,8 +36,8 @@ from arena.view.schema import (
 )
 
 COMMIT_EVERY_S = 0.2
-TAIL = 64
-"""Bytes before the place where reading stopped; they must be there unchanged to read on from it."""
+TAIL = 8192
+"""Bytes before the place where reading stopped: a line or two with their ids. They must still be there to read on."""
 
 LOGS = {
     "decisions": (DECISIONS, decision_columns, upsert("decisions", DECISION_NAMES)),

@@ -1,7 +1,7 @@
 // The profile behind tabs, and the help page.
 "use strict";
 
-let currentTab = "Contact";
+let currentTab = PARAMS.tab || "Contact";
 
 function sheet(save, ...fields) {
   const submit = (event) => {

@@ -38,9 +38,12 @@ def option_orders(
 ) -> tuple[tuple[str, ...], ...]:
     """Distinct, position-balanced orders of K options; the first is ``labels`` itself.
 
-    K <= 3: all K! orders (at most ``count``). Otherwise ``count`` orders in which each option's count per
-    slot differs by at most one: rows of cyclic Latin squares, each square under its own seeded relabelling,
-    the last one cut short. Shape (min(count, K!), K).
+    Where K! <= ``count`` (K <= 3 by default) all K! orders. Otherwise ``count`` orders in which each option's
+    count per slot differs by at most one: rows of Latin squares, each under its own seeded relabelling, the
+    last one cut short. Shape (min(count, K!), K).
+
+    A square is a coset of one cyclic group of the item's own: two squares share all rows or none, so another
+    one can always be found.
     """
     if count <= 1:
         return (labels,)
@@ -49,24 +52,23 @@ def option_orders(
         others = [order for order in permutations(labels) if order != labels]
         rng.shuffle(others)
         return (labels, *others)
-    orders = _square(labels, rng, first=labels)
+    cycle = rng.sample(range(k), k)
+    orders = _square(labels, cycle, [0, *rng.sample(range(1, k), k - 1)])
+    seen = set(orders)
     while len(orders) < count:
-        square = _square(labels, rng)
-        if not set(square) & set(orders):
+        square = _square(tuple(rng.sample(labels, k)), cycle, rng.sample(range(k), k))
+        if square[0] not in seen:
             orders += square
+            seen.update(square)
     # The last square is the only one cut: full squares put every option once into every slot.
     return tuple(orders[:count])
 
 
-def _square(labels: tuple[str, ...], rng: random.Random, first: tuple[str, ...] | None = None) -> list[tuple[str, ...]]:
-    """K rows in which every option stands once in every slot; row 0 is ``first`` when given."""
-    k = len(labels)
-    base = list(first or rng.sample(labels, k))
-    where = list(range(k))
-    rng.shuffle(where)
-    spot = {column: index for index, column in enumerate(where)}
-    shifts = [0, *rng.sample(range(1, k), k - 1)] if first else rng.sample(range(k), k)
-    return [tuple(base[where[(spot[column] + shift) % k]] for column in range(k)) for shift in shifts]
+def _square(base: Order, cycle: list[int], shifts: list[int]) -> list[Order]:
+    """K rows in which every option stands once in every slot: ``base`` moved along ``cycle`` by each shift."""
+    k = len(base)
+    spot = {column: index for index, column in enumerate(cycle)}
+    return [tuple(base[cycle[(spot[column] + shift) % k]] for column in range(k)) for shift in shifts]
 
 
 def stability_variants(item: str, name: str, question: Choice, count: int = ORDERS) -> list[Variant]:

@@ -122,7 +122,13 @@ def test_an_answer_the_gate_refuses_is_named_and_counts_as_wrong(tmp_path: Path,
     assert reason in named
     found = call("score", tmp_path / "run", "--json").json
     assert (found["metrics"]["accuracy"], found["metrics"]["coverage"]) == (0.5, 0.5)
-    assert call("publish", tmp_path / "run", "-o", tmp_path / "site").code == 0
+
+
+def test_answers_that_json_cannot_say_pass_the_audit(tmp_path: Path) -> None:
+    nan = {"type": "choice", "choice": "a", "probabilities": {"a": float("nan"), "b": 0, "c": 1}}
+    failed = {key: value for key, value in wire_row("3", P, error="refused").items() if key != "answer"}
+    run = imported(tmp_path / "run", [*GOOD, {**wire_row("4", P), "answer": nan}, failed])
+    assert call("publish", run, "-o", tmp_path / "site").code == 0
 
 
 def test_a_failed_call_is_a_row(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.envs.tools import cgroups, gc, owner, seccomp
@@ -46,12 +46,14 @@ def ustar(members: dict[str, bytes], kind: int = tarfile.GNU_FORMAT) -> bytes:
     return buffer.getvalue()
 
 
+@settings(deadline=None)
 @given(members=st.dictionaries(NAMES, st.binary(max_size=2000), max_size=5))
 def test_the_reader_agrees_with_the_standard_one(members: dict[str, bytes]) -> None:
     found = {member.path: member.data for member in read_tar(ustar(members))}
     assert found == members
 
 
+@settings(deadline=None)
 @given(
     members=st.dictionaries(NAMES, st.binary(max_size=600), min_size=1, max_size=3),
     edits=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), max_size=20),
@@ -69,6 +71,7 @@ def test_a_damaged_archive_is_an_error_or_an_archive(
         return
 
 
+@settings(deadline=None)
 @given(data=st.binary(max_size=4000))
 def test_noise_is_no_archive(data: bytes) -> None:
     if any(data[:BLOCK]) or len(data) < BLOCK:
@@ -130,6 +133,7 @@ def test_a_fixture_packs_the_same_twice() -> None:
     assert write_tar(files) == write_tar(dict(reversed(files.items())))
 
 
+@settings(deadline=None)
 @given(files=st.dictionaries(NAMES, st.binary(max_size=50), max_size=4))
 def test_states_travel_as_json_and_differ_where_they_differ(files: dict[str, bytes]) -> None:
     names = {path: SeedFile(data=data) for path, data in files.items()}
@@ -168,6 +172,7 @@ def test_a_database_that_is_none() -> None:
 # --- streams ---------------------------------------------------------------------------------------------
 
 
+@settings(deadline=None)
 @given(parts=st.lists(st.tuples(st.binary(max_size=30), st.booleans()), max_size=20), keep=st.integers(0, 60))
 def test_a_capture_keeps_heads_and_counts_all(parts: list[tuple[bytes, bool]], keep: int) -> None:
     capture = Capture(keep, 100)
@@ -181,6 +186,7 @@ def test_a_capture_keeps_heads_and_counts_all(parts: list[tuple[bytes, bool]], k
     assert capture.flooded == (capture.total > 100)
 
 
+@settings(deadline=None)
 @given(
     parts=st.lists(st.tuples(st.binary(max_size=30), st.sampled_from([1, 2])), max_size=10),
     sizes=st.lists(st.integers(1, 25), min_size=1),

@@ -1,0 +1,175 @@
+"""Sandbox figures on this machine: start, step, reset, snapshot, steps per second. Prints the load beside them.
+
+    python benchmarks/bench_sandbox.py [--episodes N] [--json]
+
+Runs each backend that works here: sim, bwrap, and docker when an engine answers (``DOCKER_HOST``;
+``.ci/dockerd start`` starts a private one). Targets are those of a quiet machine with two cores; a figure
+below target under load is printed as it is, with the ratio. ``--episodes``: also that many episodes in a
+row per backend, with failures and leftovers counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+from arena.envs.tools.backends import build_image, open_backend
+from arena.envs.tools.pool import SandboxPool
+from arena.envs.tools.sandbox import Backend, Files, Sandbox, SandboxFailure, text_files
+from arena.errors import MissingNeed
+
+IMAGE = "busybox-sqlite"
+FIXTURE: Files = text_files({f"logs/app{i}.log": "INFO ok\nERROR disk\n" * 20 for i in range(10)})
+STEP = ["grep", "-c", "ERROR", "logs/app1.log"]
+TARGETS = {
+    ("docker", "start p50 ms"): 250.0,
+    ("docker", "start p95 ms"): 700.0,
+    ("docker", "step p50 ms"): 80.0,
+    ("docker", "steps/s, 1 worker"): 12.0,
+    ("docker", "steps/s, 4 workers"): 20.0,
+    ("docker", "reset p50 ms"): 100.0,
+    ("docker", "snapshot p50 ms"): 150.0,
+    ("bwrap", "one-shot p50 ms"): 40.0,
+    ("bwrap", "steps/s, 1 worker"): 150.0,
+    ("sim", "steps/s, 1 worker"): 5000.0,
+}
+SIZES = {"docker": (12, 40), "bwrap": (20, 400), "sim": (20, 5000)}
+"""Backend -> boxes started, steps made."""
+
+
+def timed(action: Callable[[], object]) -> float:
+    """Milliseconds that ``action`` takes."""
+    began = time.perf_counter()
+    action()
+    return (time.perf_counter() - began) * 1e3
+
+
+def start_and_close(backend: Backend) -> float:
+    """Milliseconds until a box runs; closing it is not counted."""
+    box = backend.sandbox()
+    try:
+        return timed(box.start)
+    finally:
+        box.close()
+
+
+def one_shot(backend: Backend) -> None:
+    """A box for a single command."""
+    with backend.sandbox() as box:
+        box.exec(STEP)
+
+
+def steps_per_second(backend: Backend, workers: int, steps: int) -> float:
+    """Steps of all workers over wall time, boxes already running."""
+    boxes = [backend.sandbox() for _ in range(workers)]
+    try:
+        for box in boxes:
+            box.start()
+            box.seed(FIXTURE)
+
+        def work(box: Sandbox) -> None:
+            for _ in range(steps // workers):
+                assert box.exec(STEP).out == b"20\n"
+
+        threads = [threading.Thread(target=work, args=(box,)) for box in boxes]
+        began = time.perf_counter()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return steps // workers * workers / (time.perf_counter() - began)
+    finally:
+        for box in boxes:
+            box.close()
+
+
+def measure(backend: Backend) -> dict[str, float]:
+    """All figures of one backend."""
+    boxes, steps = SIZES[backend.kind]
+    starts = sorted(start_and_close(backend) for _ in range(boxes))
+    figures = {
+        "start p50 ms": statistics.median(starts),
+        "start p95 ms": starts[min(len(starts) - 1, int(len(starts) * 0.95))],
+        "one-shot p50 ms": statistics.median(timed(lambda: one_shot(backend)) for _ in range(boxes)),
+    }
+    with backend.sandbox() as box:
+        box.seed(FIXTURE)
+        figures["step p50 ms"] = statistics.median(timed(lambda: box.exec(STEP)) for _ in range(30))
+        figures["reset p50 ms"] = statistics.median(timed(lambda: box.reset(FIXTURE)) for _ in range(10))
+        figures["snapshot p50 ms"] = statistics.median(timed(box.snapshot) for _ in range(10))
+    for workers in (1, 4):
+        figures[f"steps/s, {workers} worker{'s' * (workers > 1)}"] = steps_per_second(backend, workers, steps)
+    return figures
+
+
+def episodes(backend: Backend, count: int) -> dict[str, float]:
+    """Episodes in a row, fresh and pooled in halves: failures, distinct end states, boxes left."""
+    failures = 0
+    ends = set()
+    began = time.perf_counter()
+    for size in (0, 2):
+        with SandboxPool(backend, size) as pool:
+            for _ in range(count // 2):
+                try:
+                    with pool.box(FIXTURE) as box:
+                        box.exec(["cp", "-r", "logs", "copy"])
+                        box.exec(["sed", "-i", "/INFO/d", "copy/app3.log"])
+                        box.exec(STEP)
+                        ends.add(box.snapshot().sha256)
+                except SandboxFailure as failure:
+                    failures += 1
+                    print(f"{backend.kind}: {failure.message}", file=sys.stderr)
+    spent = time.perf_counter() - began
+    return {
+        "episodes": count,
+        "infra failures": failures,
+        "distinct end states": len(ends),
+        "episodes/s": count / spent,
+    }
+
+
+def row(kind: str, name: str, value: float) -> str:
+    """One printed line, with the target and how the figure compares (above 1 is better)."""
+    target = TARGETS.get((kind, name))
+    if target is None:
+        return f"{kind:7} {name:22} {value:10.1f}"
+    ratio = value / target if name.startswith("steps") else target / value
+    return f"{kind:7} {name:22} {value:10.1f}   target {target:7.0f}   ratio {ratio:5.2f}"
+
+
+def main() -> int:
+    """Run and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--episodes", type=int, default=0)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    build_image(IMAGE)
+    report: dict[str, object] = {"cores": os.cpu_count(), "load before": os.getloadavg()}
+    for kind in ("sim", "bwrap", "docker"):
+        try:
+            with open_backend(kind, image=IMAGE) as backend:
+                figures = measure(backend)
+                if options.episodes:
+                    figures |= episodes(backend, options.episodes)
+        except MissingNeed as error:
+            print(f"{kind}: not measured: {error}", file=sys.stderr)
+            continue
+        report[kind] = figures
+        if not options.json:
+            print("\n".join(row(kind, name, value) for name, value in figures.items()))
+    report["load after"] = os.getloadavg()
+    if options.json:
+        print(json.dumps(report, indent=1))
+    else:
+        print(f"cores {os.cpu_count()}, load before {os.getloadavg()[2]:.1f} (15 min), after {os.getloadavg()[0]:.1f}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -295,9 +295,10 @@ def ln(call: Call) -> int:
             call.fs.add(target, Node("symlink", 0o777, target=source))
         else:
             node = call.fs.find(source, follow=False)
-            call.fs.parent(target)
+            folder = call.fs.parent(target)[0]
             if call.fs.exists(target, follow=False):
                 raise fail(errno.EEXIST)
+            call.fs.require_writable(folder)
             if node.kind == "dir":
                 raise fail(errno.EPERM)
             node.links += 1

@@ -489,8 +489,8 @@ def test_the_simulation_is_fast() -> None:
         box.seed(files)
         rates = []
         for _ in range(5):
-            began = time.perf_counter()
+            began = time.process_time()
             for number in range(500):
                 box.exec(commands[number % len(commands)])
-            rates.append(500 / (time.perf_counter() - began))
-    assert max(rates) >= 2500, f"{rates} steps/s; half of the target of 5,000"
+            rates.append(500 / (time.process_time() - began))
+    assert max(rates) >= 5000, f"{rates} steps per second of processor time"

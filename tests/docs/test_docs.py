@@ -1,0 +1,138 @@
+"""What the README and the docs tell a reader to type works; what they name exists.
+
+Every command of every bash block is run as it stands, or in a smaller form that this file names with its
+reason. A command that is neither is a failure: the docs and this file change together.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from counting_server import serving
+from run_tools import Arena
+
+from arena.log.reader import RunReader
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+ELSEWHERE = {
+    "make demo": "CI runs it on a clean clone",
+    "make test": "CI runs it on a clean clone",
+}
+
+SERVER = "arena eval --model systemone --base-url http://localhost:8000 --domain intent"
+
+WEB_EVAL = "arena eval --model sparrow-nano --domain web --reliability"
+WEB = {
+    WEB_EVAL: "one episode in place of all, one reliability item: minutes otherwise",
+    "arena replay runs/RUN": "",
+    "arena replay runs/RUN:shop-t1-01:1 --html step.html": "",
+    "arena replay runs/RUN:shop-t1-01:1 --again uniform": "",
+    "arena replay runs/RUN:shop-t1-01 --live --until 3": "",
+}
+"""Commands on a run of the web domain: they need a browser and share one run."""
+
+PUBLISH = "arena publish runs/RUN -o site/"
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """The fenced blocks of one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def commands() -> Iterator[str]:
+    """Every command of every bash block, without comments."""
+    for page in PAGES:
+        for block in blocks(page, "bash"):
+            for line in block.replace("\\\n", " ").split("\n"):
+                if command := " ".join(shlex.split(line, comments=True)):
+                    yield command
+
+
+ALONE = [c for c in dict.fromkeys(commands()) if c not in {*ELSEWHERE, *WEB, SERVER, PUBLISH}]
+
+
+def run(arena: Arena, command: str, *more: str) -> Any:
+    name, *arguments = shlex.split(command)
+    assert name == "arena", f"{command!r} is no arena command: run it here, or name it in ELSEWHERE with the reason"
+    said = arena(*arguments, *more)
+    assert said.code == 0, f"{command}\n{said.err}"
+    return said
+
+
+def test_the_pages_hold_commands() -> None:
+    assert {*ELSEWHERE, *WEB, SERVER, PUBLISH} <= set(commands())
+
+
+@pytest.mark.parametrize("command", ALONE)
+def test_a_command_that_needs_nothing(arena: Arena, command: str) -> None:
+    run(arena, command)
+
+
+def test_the_command_for_a_server(arena: Arena) -> None:
+    with serving() as server:
+        run(arena, SERVER.replace("http://localhost:8000", server.url), "--tier", "T1")
+        assert server.total > 80
+
+
+def test_publishing(arena: Arena) -> None:
+    run(arena, "arena eval --model sparrow-nano --domain intent")
+    (folder,) = Path("runs").iterdir()
+    run(arena, PUBLISH.replace("RUN", folder.name))
+    assert (Path("site") / "index.html").is_file()
+
+
+@pytest.mark.browser
+def test_the_commands_on_web_pages(arena: Arena, chromium: str) -> None:
+    run(arena, WEB_EVAL, "--item", "shop-t1-01", "--per-domain", "1")
+    (folder,) = Path("runs").iterdir()
+    for command in WEB:
+        if command != WEB_EVAL:
+            run(arena, command.replace("RUN", folder.name))
+    assert Path("step.html").is_file()
+
+
+def test_the_decider_in_python(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
+    from arena.models import MODELS
+
+    (code,) = blocks(ROOT / "docs" / "models.md", "python")
+    module = types.ModuleType("documented_package")
+    exec(compile(code, "docs/models.md", "exec"), module.__dict__)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setitem(MODELS.builtin, "cautious", f"{module.__name__}:make")
+    run(arena, "arena eval --model cautious --domain intent --tier T1")
+    (folder,) = Path("runs").iterdir()
+    rows = list(RunReader(folder).rows())
+    assert len(rows) == 240
+    assert all(row["valid"] for row in rows)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text("utf-8")):
+        if not re.match(r"[a-z]+:", target):
+            assert (page.parent / target).exists(), target
+
+
+def test_files_that_the_design_names_exist() -> None:
+    text = (ROOT / "docs" / "design.md").read_text("utf-8")
+    for name in re.findall(r"`((?:arena|leaderboard|reliability|envs|tasks|models|verifiers)/[\w./]+\.py)`", text):
+        assert (ROOT / name).is_file(), name
+
+
+def test_models_of_the_readme_exist() -> None:
+    from arena.models import known_models
+
+    known = {info.name for info in known_models()}
+    table = (ROOT / "README.md").read_text("utf-8").split("## Models")[1].split("\n## ")[0]
+    for row in re.findall(r"^\| ([^|]+) \|", table, re.MULTILINE):
+        for name in re.findall(r"`([^`]+)`", row):
+            assert name in known or name.startswith("arena "), name

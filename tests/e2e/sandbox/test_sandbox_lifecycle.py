@@ -8,31 +8,27 @@ import subprocess
 import sys
 import threading
 import time
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from gc import collect
 from pathlib import Path
 
 import anyio
 import docker.errors
 import pytest
 from sandbox_engines import DOCKERD, IMAGE, missing
+from sandbox_traces import containers_of, processes_of, quiet, within
 
 from arena.envs.tools import cgroups, gc, owner
-from arena.envs.tools import docker as boxes
 from arena.envs.tools.backends import (
     BwrapBackend,
     build_image,
     collect_garbage,
-    doctor_report,
     open_backend,
-    open_sandbox,
 )
 from arena.envs.tools.docker import DockerSandbox
 from arena.envs.tools.engine import DockerBackend
-from arena.envs.tools.image import Image, verify
-from arena.envs.tools.pool import ResetWarning, SandboxPool
-from arena.envs.tools.sandbox import Backend, Limits, Sandbox, SandboxFailure, text_files
-from arena.errors import MissingNeed, UnknownName
+from arena.envs.tools.image import Image
+from arena.envs.tools.sandbox import Backend, Sandbox, SandboxFailure
 
 pytestmark = pytest.mark.engine
 
@@ -46,30 +42,6 @@ with exit_on_sigterm(), open_backend(sys.argv[1], image="busybox-sqlite", notice
         print("ready", flush=True)
         one.exec(["sleep", "100"], timeout_s=100)
 """
-
-
-def quiet(_: str) -> None:
-    """A notice that nobody needs to see."""
-
-
-def within(seconds: float, done: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + seconds
-    while not done():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
-
-
-def containers_of(backend: DockerBackend, label: str) -> list[str]:
-    return [found["Id"] for found in backend.api.containers(all=True, filters={"label": label})]
-
-
-def processes_of(group_owner: int) -> list[str]:
-    """Command lines of box processes whose control group belongs to a process."""
-    groups = [path for name in cgroups.V1_CONTROLLERS for path in (cgroups.MOUNT / name).glob(f"arena-{group_owner}-*")]
-    groups += list(cgroups.MOUNT.glob(f"arena-{group_owner}-*"))
-    return [pid for group in groups for pid in (group / "cgroup.procs").read_text().split()]
 
 
 def harness(kind: str) -> subprocess.Popen[str]:
@@ -315,6 +287,8 @@ def own_engine(image: Image, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     subprocess.run([str(DOCKERD), "stop", str(folder)], check=True, capture_output=True)
 
 
+# The SDK leaves a socket open when nobody listens; it is collected here, not in a later test.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
 def test_an_engine_that_is_killed_and_comes_back(own_engine: Path) -> None:
     build_image(IMAGE, notice=quiet)
     with open_backend("docker", image=IMAGE, notice=quiet) as backend:
@@ -334,210 +308,4 @@ def test_an_engine_that_is_killed_and_comes_back(own_engine: Path) -> None:
         with backend.sandbox() as fresh:
             assert fresh.exec(["echo", "back"]).out == b"back\n"
         assert within(5, lambda: not containers_of(backend, gc.LABEL_OWNER))
-
-
-def labelled(backend: DockerBackend, labels: dict[str, str]) -> str:
-    return str(backend.api.create_container(backend.image.reference, ["/bin/true"], labels=labels)["Id"])
-
-
-def test_gc_removes_what_dead_runs_left_and_nothing_else(docker_backend: DockerBackend) -> None:
-    mine = gc.labels(uuid.uuid4().hex)
-    dead = {**mine, gc.LABEL_OWNER: "4194303-1"}
-    doomed = labelled(docker_backend, dead)
-    expired = labelled(docker_backend, {**dead, gc.LABEL_HOST: "elsewhere", gc.LABEL_DEADLINE: "1"})
-    kept = [
-        labelled(docker_backend, mine),
-        labelled(docker_backend, {**dead, gc.LABEL_HOST: "elsewhere"}),
-        labelled(docker_backend, {}),
-        labelled(docker_backend, {"other.run": "4194303-1"}),
-    ]
-    try:
-        removed = {one.what: one.why for one in collect_garbage() if one.kind == "container"}
-        assert removed == {doomed[:12]: "its process 4194303 is dead", expired[:12]: "its deadline has passed"}
-        left = {found["Id"] for found in docker_backend.api.containers(all=True)}
-        assert left >= set(kept)
-    finally:
-        for container in kept:
-            docker_backend.api.remove_container(container, force=True)
-
-
-def test_opening_cleans_up_and_says_so(docker_backend: DockerBackend) -> None:
-    doomed = labelled(docker_backend, {**gc.labels("x"), gc.LABEL_OWNER: "4194303-1"})
-    said: list[str] = []
-    with open_backend("docker", image=IMAGE, notice=said.append):
-        pass
-    assert said[0] == f"removed container {doomed[:12]} of an earlier run: its process 4194303 is dead"
-    assert said[1].startswith("sandbox docker: isolation container, docker ")
-
-
-def test_a_missing_image_is_named_and_never_pulled(docker_backend: DockerBackend, tmp_path: Path) -> None:
-    with pytest.raises(MissingNeed, match="'nope' is not built") as absent:
-        open_backend("docker", image="nope", notice=quiet)
-    assert absent.value.hint == "arena sandbox build nope"
-    reference = docker_backend.image.reference
-    docker_backend.api.remove_image(reference, force=True, noprune=True)
-    try:
-        with pytest.raises(MissingNeed, match="has no image") as unknown:
-            open_backend("docker", image=IMAGE, notice=quiet)
-        assert unknown.value.hint == f"arena sandbox build {IMAGE}"
-        assert unknown.value.code == 4
-    finally:
-        build_image(IMAGE, notice=quiet)
-
-
-def test_another_image_under_the_same_name_is_refused(docker_backend: DockerBackend, tmp_path: Path) -> None:
-    reference, _, tag = docker_backend.image.reference.partition(":")
-    (tmp_path / "Dockerfile").write_text(f"FROM {reference}:{tag}\nLABEL changed=yes\nRUN echo > /etc/more\n")
-    list(
-        docker_backend.api.build(
-            path=str(tmp_path), tag=f"{reference}:{tag}", rm=True, decode=True, network_mode="none"
-        )
-    )
-    try:
-        with pytest.raises(MissingNeed, match="has layers"):
-            open_backend("docker", image=IMAGE, notice=quiet)
-    finally:
-        build_image(IMAGE, notice=quiet)
-
-
-def test_a_dockerfile_gives_an_image_for_every_backend(docker_backend: DockerBackend, tmp_path: Path) -> None:
-    file = tmp_path / "Dockerfile"
-    file.write_text(
-        f"FROM {docker_backend.image.reference}\nUSER 0\nRUN echo 'echo hello' > /bin/hello && chmod 755 /bin/hello\n"
-    )
-    built = build_image("custom", dockerfile=file, notice=quiet)
-    assert "hello" in built.tools
-    for kind in ("docker", "bwrap"):
-        with open_sandbox(kind, image="custom", notice=quiet) as box:
-            assert box.exec(["sh", "/bin/hello"]).out == b"hello\n"
-
-
-def test_without_an_engine(image: Image, bwrap_backend: BwrapBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ARENA_DOCKER_HOST", "unix:///nowhere/sock")
-    with pytest.raises(MissingNeed, match="no Docker engine answers at unix:///nowhere/sock") as caught:
-        open_backend("docker", image=IMAGE, notice=quiet)
-    assert caught.value.code == 4
-    said: list[str] = []
-    with open_backend("auto", image=IMAGE, notice=said.append) as backend:
-        assert (backend.kind, backend.isolation) == ("bwrap", "namespaces+cgroup")
-    assert said[0].startswith("sandbox docker cannot be used: no Docker engine answers")
-    assert said[1].startswith("sandbox bwrap: isolation namespaces+cgroup")
-    report = {finding.name: finding for finding in doctor_report(IMAGE)}
-    assert report["sandbox bwrap"].ok
-    assert not report["sandbox docker"].ok
-    assert report["sandbox docker"].hint
-    monkeypatch.setenv("PATH", "/nonexistent")
-    with pytest.raises(
-        MissingNeed, match=r"never run on the host: no Docker engine .*; bubblewrap .* not installed"
-    ) as none:
-        open_backend("auto", image=IMAGE, notice=quiet)
-    assert none.value.code == 4
-
-
-def test_an_unknown_kind() -> None:
-    with pytest.raises(UnknownName, match="did you mean docker"):
-        open_backend("dockr", notice=quiet)  # type: ignore[arg-type]
-
-
-def test_a_tree_that_was_changed_is_refused(image: Image, bwrap_backend: BwrapBackend) -> None:
-    verify.cache_clear()
-    extra = image.root / "bin" / "planted"
-    extra.write_text("#!/bin/sh\n")
-    try:
-        with pytest.raises(MissingNeed, match="changed"):
-            open_backend("bwrap", image=IMAGE, notice=quiet)
-    finally:
-        extra.unlink()
-    with open_backend("bwrap", image=IMAGE, notice=quiet):
-        pass
-
-
-FIXTURE = text_files({"a": "1", "b/c": "2"})
-
-
-def test_a_pool_reuses_clean_boxes(real_backend: Backend) -> None:
-    with SandboxPool(real_backend, size=1) as pool:
-        seen = set()
-        for _ in range(4):
-            with pool.box(FIXTURE) as box:
-                seen.add(id(box))
-                assert box.exec(["ls"]).out == b"a\nb\n"
-                box.exec(["rm", "a"])
-        assert len(seen) == 1
-        assert (pool.created, pool.reused, pool.discarded) == (1, 3, 0)
-    assert pool.discarded == 1
-
-
-def test_a_pool_without_size_gives_fresh_boxes(bwrap_backend: Backend) -> None:
-    pool = SandboxPool(bwrap_backend)
-    for _ in range(2):
-        with pool.box(FIXTURE) as box:
-            assert box.exec(["cat", "a"]).out == b"1"
-    assert (pool.created, pool.reused, pool.discarded) == (2, 0, 2)
-
-
-def test_a_pool_replaces_a_box_that_did_not_come_back(real_backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
-    with SandboxPool(real_backend, size=1) as pool:
-        with pool.box(FIXTURE) as first:
-            pass
-        real = first.reset
-        monkeypatch.setattr(first, "reset", lambda files: (real(files), first.exec(["touch", "dirt"])))
-        with pytest.warns(ResetWarning, match=r"dirt \(added\)"):
-            second = pool.box(FIXTURE).__enter__()
-        assert second is not first
-        assert second.exec(["ls"]).out == b"a\nb\n"
-        second.close()
-        assert not first.health().alive
-
-
-def test_a_pool_retires_boxes(bwrap_backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.envs.tools.pool.MAX_USES", 5)
-    with SandboxPool(bwrap_backend, size=1) as pool:
-        with pool.box(FIXTURE) as box:
-            assert box.exec(["sleep", "9"], timeout_s=0.1).flags == ("timeout",)
-        assert pool.discarded == 1
-        with pytest.raises(KeyError), pool.box(FIXTURE):
-            raise KeyError
-        assert pool.discarded == 2
-        for _ in range(5 + 1):
-            with pool.box(FIXTURE):
-                pass
-        assert (pool.created, pool.discarded) == (4, 3)
-
-
-def test_many_episodes_leave_nothing(bwrap_backend: BwrapBackend, docker_backend: DockerBackend) -> None:
-    mine = f"{gc.LABEL_OWNER}={owner.tag()}"
-    before = set(containers_of(docker_backend, mine))
-    with SandboxPool(bwrap_backend) as fresh, SandboxPool(docker_backend, size=2) as pooled:
-        for pool, episodes in ((fresh, 60), (pooled, 10)):
-            ends = set()
-            for _ in range(episodes):
-                with pool.box(FIXTURE) as box:
-                    box.exec(["cp", "a", "d"])
-                    box.exec(["grep", "-r", "2", "."])
-                    ends.add(box.snapshot().sha256)
-            assert len(ends) == 1
-    assert within(5, lambda: set(containers_of(docker_backend, mine)) <= before)
-    assert within(2, lambda: not processes_of(os.getpid()))
-    verify.cache_clear()
-    verify(bwrap_backend.image)
-
-
-def test_what_a_container_is_created_with(docker_backend: DockerBackend) -> None:
-    with docker_backend.sandbox() as box:
-        found = docker_backend.api.inspect_container(box.container)
-    host = found["HostConfig"]
-    limits = Limits()
-    assert host["NetworkMode"] == "none"
-    assert host["ReadonlyRootfs"] is True
-    assert host["CapDrop"] == ["ALL"]
-    assert host["SecurityOpt"] == ["no-new-privileges:true"]
-    assert host["Privileged"] is False
-    assert not host["Binds"]
-    assert (host["PidsLimit"], host["Memory"], host["MemorySwap"]) == (limits.pids, limits.memory, limits.memory)
-    assert host["LogConfig"]["Type"] == "none"
-    assert host["AutoRemove"] is True
-    assert host["IpcMode"] == "none"
-    assert found["Config"]["User"] == boxes.IDLE
-    names = {entry.partition("=")[0] for entry in found["Config"]["Env"]}
-    assert names == {"PATH", "HOME", "LC_ALL", "TZ", "PYTHONHASHSEED"}
+    collect()

@@ -102,7 +102,7 @@ def build_entry(bundle: Bundle, slug: str, name: str) -> Entry:
     runs = bundle.runs
     evidence = gather([run.reader for run in runs])
     hardest = {each: hardest_tier(each) for each in domains()}
-    cells = rounded(_cell_rows(evidence.cells))
+    cells = _cell_rows(evidence.cells)
     drawn = _c_draws(evidence.cells, cells, hardest)
     figures = rounded(asdict(metrics(evidence.scored))) if len(evidence.scored) else {}
     model, card = runs[0].resolved["model"], runs[0].resolved["model_card"]
@@ -122,7 +122,7 @@ def build_entry(bundle: Bundle, slug: str, name: str) -> Entry:
         "canary": next((run.summary["canary"] for run in runs if run.summary["canary"] is not None), None),
         "partial": sorted({f"{_name(run)}: {fault}" for run in runs for fault in run.faults}),
         **rounded(capability(evidence.cells, cells, hardest)),
-        "cells": cells,
+        "cells": rounded(cells),
         "reliability": reliability,
         "validity": rounded(evidence.counts["valid"] / evidence.counts["decisions"]),
         "decisions": evidence.counts["decisions"],

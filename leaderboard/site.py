@@ -121,7 +121,7 @@ def offline_plot(pages: Any, figure: Figure) -> bytes:
     """The interactive plot as one page that holds all it needs; its scripts are allowed by their hashes."""
     from markupsafe import Markup
 
-    options = {"actions": {"export": True, "source": False, "compiled": False, "editor": False}, "renderer": "svg"}
+    options = {"actions": False, "renderer": "svg"}
     start = f'vegaEmbed("#plot", {render.script_json(figure.spec)}, {render.script_json(options)});'
     # A script element ends at this sequence whatever surrounds it; in Vega it occurs in string literals only.
     bundle = render.bundle().replace("</script", "<\\/script")

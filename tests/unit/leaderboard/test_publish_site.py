@@ -1,0 +1,215 @@
+"""The written site: the same bytes for the same logs, the numbers of the summaries, nothing loaded, nothing run."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+import re
+import shutil
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from board_runs import HOSTILE_KEY, arena
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arena.errors import MissingNeed
+from arena.leaderboard import plots, render
+from arena.leaderboard.board import build, load
+from arena.leaderboard.publish import publish
+
+Runs = dict[str, Path]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
+    }
+
+
+def test_the_same_logs_give_the_same_bytes(runs: Runs, tmp_path: Path) -> None:
+    chosen = [runs["hasty"], runs["constant"]]
+    moved = [shutil.copytree(run, tmp_path / "moved" / run.name) for run in reversed(chosen)]
+    first, second = publish(chosen, tmp_path / "a").out, publish(moved, tmp_path / "b").out
+    assert contents(first) == contents(second)
+    publish(moved, first)
+    assert contents(first) == contents(second)
+
+
+def test_the_manifest_lists_every_file(site: Path) -> None:
+    manifest = json.loads((site / "manifest.json").read_text())
+    assert set(manifest["files"]) == set(contents(site)) - {"manifest.json"}
+
+
+def test_numbers_on_the_site_are_those_of_the_summaries(runs: Runs, site: Path) -> None:
+    board = json.loads((site / "data/leaderboard.json").read_text())
+    page = (site / "index.html").read_text()
+    table = list(csv.DictReader(io.StringIO((site / "data/leaderboard.csv").read_text())))
+    for row, line in zip(board["rows"], table, strict=True):
+        run = next(run for run in runs.values() if run.name == row["runs"][0]["run"])
+        stored = json.loads((run / "summary.json").read_text())
+        assert row["capability"] == stored["capability"] == float(line["C"])
+        found = re.search(rf'data-value="{re.escape(html.escape(row["name"]))}".*?</tr>', page, re.DOTALL)
+        assert found is not None
+        shown = dict(re.findall(r'data-column="([^"]+)" data-value="([^"]*)"', found.group()))
+        assert float(shown["C"]) == stored["capability"]
+        for name in "RSN":
+            assert float(shown[name]) == stored["reliability"][name] == float(line[name])
+        for cell in stored["cells"]:
+            if cell["tier"] == "T2":
+                assert float(shown[f"skill_{cell['domain']}"]) == cell["skill"]
+        assert shown["latency_p50_s"] == "", "no serial lane, no latency"
+
+
+class Audit(HTMLParser):
+    """What a page would load or run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loads: list[str] = []
+        self.inline: list[str] = []
+        self.handlers: list[str] = []
+        self._script = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        if tag in ("script", "img", "image", "link", "iframe", "object", "embed", "source", "video", "audio"):
+            self.loads += [str(found[key]) for key in ("src", "href", "data") if key in found]
+        self.handlers += [f"{tag}@{key}" for key in found if key.startswith("on") or key == "style"]
+        self._script = tag == "script" and "src" not in found
+        if self._script:
+            self.inline.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._script = False
+
+    def handle_data(self, data: str) -> None:
+        if self._script:
+            self.inline[-1] += data
+
+
+def test_pages_load_their_own_files_and_run_no_stranger_s_text(site: Path) -> None:
+    pages = [path for path in site.rglob("*.html") if path.parent.name != "plots"]
+    assert len(pages) > 40
+    for path in pages:
+        audit = Audit()
+        audit.feed(path.read_text())
+        assert not audit.inline, path
+        assert not audit.handlers, path
+        for address in audit.loads:
+            assert (path.parent / address).resolve().is_relative_to(site.resolve()), address
+            assert (path.parent / address).is_file(), address
+        assert "default-src 'none'" in path.read_text()
+
+
+def test_every_link_leads_somewhere(site: Path) -> None:
+    for path in site.rglob("*.html"):
+        if path.parent.name == "plots":
+            continue
+        for address in re.findall(r' href="([^"#]+)', path.read_text()):
+            assert (path.parent / html.unescape(address)).is_file(), (path, address)
+
+
+def test_hostile_options_are_shown_as_text(site: Path) -> None:
+    shown = [path.read_text() for path in site.glob("decisions/*/*.html")]
+    assert any(html.escape(HOSTILE_KEY) in page for page in shown)
+    assert not any(HOSTILE_KEY in page for page in shown)
+
+
+def test_decisions_are_bounded_and_all_of_one_order(site: Path) -> None:
+    board = json.loads((site / "data/leaderboard.json").read_text())
+    hasty = next(row for row in board["rows"] if row["name"] != "constant" and row["validity"] < 1.0)
+    pages = list((site / "decisions" / hasty["slug"]).glob("*.html"))
+    assert 40 <= len(pages) <= 70
+    model = (site / "models" / f"{hasty['slug']}.html").read_text()
+    assert all(path.name in model for path in pages)
+    assert "Invalid answers" in model
+    assert "Most moved by order" in model
+
+
+def test_the_offline_plot_holds_all_it_needs(site: Path) -> None:
+    page = (site / "plots/capability-reliability.html").read_text()
+    audit = Audit()
+    audit.feed(page)
+    assert not audit.loads
+    assert "vegaEmbed" in page
+    assert "unsafe-inline'; script" not in page
+
+
+def test_a_plot_s_text_cannot_close_its_script() -> None:
+    assert "<" not in render.script_json({"a": "</script><!--\u2028"})
+    assert json.loads(render.script_json({"a": "</script>&\u2028"})) == {"a": "</script>&\u2028"}
+
+
+def test_without_reliability_nothing_is_drawn_in_its_place(runs: Runs, tmp_path: Path) -> None:
+    rows = [{**entry.row, "reliability": None} for entry in build(load([runs["careful"], runs["uniform"]])).entries]
+    figure = plots.capability_reliability(rows)
+    assert "pending" in figure.title
+    assert "no run here has measured" in figure.note
+    assert '"r"' not in json.dumps(figure.spec)
+    nothing = plots.capability_reliability([{**row, "capability": None, "pending": ["beta"]} for row in rows])
+    assert "beta" in nothing.told
+    mixed = plots.capability_reliability([build(load([runs["careful"]])).entries[0].row, *rows[1:]])
+    assert rows[1]["name"] in mixed.note
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0, 100), st.floats(0, 1), st.sampled_from(["a", "model-x", "a-long-name-here"])),
+        min_size=1,
+        max_size=12,
+    )
+)
+@settings(max_examples=60)
+def test_labels_never_overlap(found: list[tuple[float, float, str]]) -> None:
+    points: list[dict[str, Any]] = [
+        {"name": name, "c": c, "r": r, "c_low": c, "c_high": c, "r_low": r, "r_high": r, "colour": "#1f5fd0"}
+        for c, r, name in found
+    ]
+    width, height = 720, 430
+    plots.place_labels(points, (100.0, 1.0), (width, height))
+    boxes = []
+    for point in points:
+        if point["label"]:
+            x, y = point["label_c"] / 100 * width, (1 - point["label_r"]) * height
+            boxes.append((x, y - 8, x + 6.6 * len(point["label"]), y + 8))
+    for i, a in enumerate(boxes):
+        for b in boxes[:i]:
+            assert a[0] >= b[2] - 1e-6 or b[0] >= a[2] - 1e-6 or a[1] >= b[3] - 1e-6 or b[1] >= a[3] - 1e-6
+
+
+def test_figures_repeat_to_the_byte(runs: Runs) -> None:
+    row = build(load([runs["careful"]])).entries[0].row
+    figure = plots.capability_reliability([row])
+    assert render.svg(figure) == render.svg(figure)
+    assert render.png(figure) == render.png(figure)
+    assert render.png(figure).startswith(b"\x89PNG")
+    inline = render.inline(figure, "x")
+    assert f'href="models/{row["slug"]}.html"' in inline
+    assert "<title>" in inline
+
+
+def test_a_missing_package_is_named_with_the_next_command(
+    runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(MissingNeed, match=r"pip install 'system-one-arena\[report\]'") as caught:
+        publish([runs["careful"]], tmp_path / "site")
+    assert caught.value.code == 4
+    assert not (tmp_path / "site").exists()
+
+
+def test_the_command_tells_what_it_wrote(runs: Runs, tmp_path: Path) -> None:
+    done = arena("publish", runs["careful"], runs["constant"], "-o", tmp_path / "site", "--json")
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert told["rows"][0]["reliability"]["R"] > 0.9
+    assert (tmp_path / "site/index.html").is_file()
+    plain = arena("publish", runs["careful"], "-o", tmp_path / "site")
+    assert plain.exit_code == 0
+    assert "index.html" in plain.stdout

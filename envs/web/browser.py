@@ -55,7 +55,7 @@ class SharedBrowser:
         """
         prepared = self._ready.pop(frame, None) or asyncio.ensure_future(self._make(frame))
         try:
-            context, page = await limited(_wait(prepared), "opening a page", 45.0)
+            context, page = await limited(_wait(prepared), "opening a page", 60.0)
         except (ArenaError, Failure):
             raise
         except Exception as error:

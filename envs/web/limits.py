@@ -10,7 +10,7 @@ from arena.errors import Failure
 
 T = TypeVar("T")
 
-CALL = 15.0
+CALL = 30.0
 """Seconds a browser call may take. A page that needs longer hangs."""
 
 FACTOR = 1.0

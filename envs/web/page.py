@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from playwright.async_api import BrowserContext, Page
 from playwright.async_api import Error as BrowserError
 
-from arena.envs.web.limits import limited
+from arena.envs.web.limits import CALL, limited
 from arena.envs.web.observe import Observation, read_observation
 from arena.envs.web.options import Option
 from arena.envs.web.recipe import Settler, navigated, start_script
@@ -40,7 +40,7 @@ class LivePage:
         closing = asyncio.ensure_future(page.close())
         closing.add_done_callback(lambda task: task.cancelled() or task.exception())
 
-    async def _call(self, call: Coroutine[Any, Any, T], doing: str, seconds: float = 15.0) -> T:
+    async def _call(self, call: Coroutine[Any, Any, T], doing: str, seconds: float = CALL) -> T:
         if self._crashed:
             call.close()
             raise Failure("env", f"{doing}: the page has crashed")
@@ -57,12 +57,12 @@ class LivePage:
         """
         await self._call(self.router.install(self.context), "installing the router")
         await self._call(self.context.add_init_script(start_script(seed, params)), "adding the start script")
-        await self._call(self.page.goto(url, wait_until="load", timeout=14_000), f"loading {url}")
+        await self._call(self.page.goto(url, wait_until="load", timeout=28_000), f"loading {url}")
         await self.settle()
 
     async def settle(self, scrolled: bool = False) -> None:
         """Wait until the page is at rest."""
-        await self._call(self.settler.settle(scrolled), "settling", 40.0)
+        await self._call(self.settler.settle(scrolled), "settling", 70.0)
 
     async def _evaluate(self, expression: str, argument: JSON = None, doing: str = "reading the page") -> Any:
         for _ in range(4):
@@ -98,7 +98,7 @@ class LivePage:
 
     async def screenshot(self) -> bytes:
         """PNG of the viewport, 1 CSS pixel = 1 pixel."""
-        call = self.page.screenshot(animations="disabled", caret="hide", scale="css", type="png", timeout=14_000)
+        call = self.page.screenshot(animations="disabled", caret="hide", scale="css", type="png", timeout=28_000)
         return await self._call(call, "taking the screenshot")
 
     async def act(self, option: Option) -> str | None:
@@ -161,7 +161,7 @@ class LivePage:
         at = history["currentIndex"]
         if at < 1 or history["entries"][at - 1]["url"] == "about:blank":
             return "there is no previous page"
-        await self._call(self.page.go_back(wait_until="commit", timeout=14_000), "going back")
+        await self._call(self.page.go_back(wait_until="commit", timeout=28_000), "going back")
         return None
 
     def flags(self) -> list[str]:

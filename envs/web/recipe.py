@@ -59,7 +59,7 @@ async def new_context(browser: Browser, frame: Frame) -> BrowserContext:
         service_workers="block",
         accept_downloads=False,
     )
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(28_000)
     await context.add_init_script(script("seed.js"))
     await context.clock.install(time=float(frame.t0))
     await context.clock.pause_at(float(frame.t0 + 1))
@@ -128,7 +128,7 @@ class Settler:
         Raises:
             Failure: ``env``; the page hangs.
         """
-        await limited(self._settle(scrolled), "waiting for the page to be quiet", 30.0)
+        await limited(self._settle(scrolled), "waiting for the page to be quiet", 60.0)
 
     async def advance(self, milliseconds: int) -> None:
         """Let the page's clock run on."""

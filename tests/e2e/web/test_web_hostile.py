@@ -86,7 +86,7 @@ def test_many_elements_are_capped() -> None:
     ids=["loop", "alerts", "microtasks"],
 )
 def test_a_page_that_hangs_is_a_failure_of_the_env(script: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "FACTOR", 0.15)
+    monkeypatch.setattr(limits, "FACTOR", 0.1)
     with pytest.raises(Failure, match="did not answer within") as caught:
         click(GO % script)
     assert caught.value.boundary == "env"

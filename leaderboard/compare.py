@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from arena.errors import UsageError
 from arena.leaderboard.pairs import Pairs, columns_of, named, pair
 from arena.leaderboard.profiles.rules import Profile
 from arena.leaderboard.profiles.table import tabulate
@@ -51,9 +52,14 @@ def compare(a: RunReader, b: RunReader, rules: Profile, asked: Asked | None = No
 
     Raises:
         NothingSelected: no decision is in both.
-        UsageError: the golds or the family do not fit.
+        UsageError: protocols, golds or family do not fit.
     """
     asked = asked or Asked()
+    protocols = [reader.config["resolved"]["protocol"] for reader in (a, b)]
+    if protocols[0] != protocols[1]:
+        raise UsageError(
+            f"two protocols: {' and '.join(protocols)}", hint="numbers of different protocols never share a table"
+        )
     whole = pair(tabulate(a, rules), tabulate(b, rules), rules)
     counted = ~(whole.a.failed | whole.b.failed) if rules.failed_cases == "left out" else np.ones(len(whole), np.bool_)
     everything = part(whole, counted, rules, asked.level)

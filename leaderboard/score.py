@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from arena.errors import NothingSelected, UsageError
 from arena.leaderboard.capability import capability, cell_row, collect
 from arena.leaderboard.golds import Regolded
+from arena.leaderboard.logs import BareLog
 from arena.leaderboard.profiles.composites import s1_composite
 from arena.leaderboard.profiles.rules import Profile
 from arena.leaderboard.profiles.table import Table, tabulate
@@ -263,6 +264,9 @@ def _marks(reader: RunReader, table: Table, rules: Profile) -> list[str]:
         marks.append("imported")
     if reader.config.get("limited"):
         marks.append("limited")
+    inner = reader.inner if isinstance(reader, Regolded) else reader
+    if not isinstance(inner, BareLog) and not inner.finished:
+        marks.append("unfinished")
     failed = len(np.unique(table.case.codes[table.failed]))
     if failed and rules.failed_cases == "left out":
         marks.append(f"* {failed} case{'s' if failed > 1 else ''} with a request error left out")

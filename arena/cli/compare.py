@@ -20,8 +20,10 @@ Examples:
 
 A is the candidate, B the reference: differences are A minus B, with paired intervals. Options are aligned by key, so
 two option orders of one question are one pair. A pair counts as a flip only when both answers are valid.
+
 Holm's correction runs over the declared family (cells suite/question, or suites; a file has one a line); a declared
 cell without data enters with p = 1.
+
 Exit codes: 0 compared, 2 usage (golds differ), 3 no decision in both, 4 a file is missing."""
 
 

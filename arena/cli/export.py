@@ -25,6 +25,7 @@ def command(
 
     One row a decision; nested fields are JSON text. Nothing is lost by sharing decisions.jsonl.gz alone: arena score
     reads it as it is.
+
     Exit codes: 0 written, 2 usage or a file that is there already, 4 pyarrow is missing.
     """
     from arena.cli.score import open_run

@@ -104,9 +104,10 @@ def runs(
                 "model": resolved.get("model"),
                 "status": "damaged" if header.damage else "complete" if header.summary else "unfinished",
                 "limited": "limited" if header.config.get("limited") else "",
+                "imported": "imported" if header.config.get("imported") else "",
                 "started": header.config.get("started_at"),
                 "decisions": summary.get("counts", {}).get("decisions"),
                 "C": summary.get("capability"),
             }
         )
-    _print(rows, ("run", "model", "status", "limited", "started", "decisions", "C"), as_json)
+    _print(rows, ("run", "model", "status", "limited", "imported", "started", "decisions", "C"), as_json)

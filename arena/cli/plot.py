@@ -16,6 +16,7 @@ Examples:
   arena plot runs/A runs/B --what differences -o differences.svg
 
 svg and html have the same bytes on a rerun; the html page loads nothing.
+
 Exit codes: 0 written, 2 usage, 3 nothing to draw, 4 the plotting packages are missing."""
 
 
@@ -43,10 +44,12 @@ def command(
     if gold is not None:
         golds = find_golds(gold)
         readers = [Regolded(reader, golds) for reader in readers]
-    figure = draw(what, readers, find_profile(profile), question)
+    rules = find_profile(profile)
+    figure = draw(what, readers, rules, question)
     write(figure, out)
     if as_json:
-        typer.echo(dump({"file": str(out), "title": figure.title, "told": figure.told.split("; ")}))
+        told = {"title": figure.title, "note": figure.note, "told": figure.told.split("; ")}
+        typer.echo(dump({"file": str(out), "profile": rules.name, "rules": rules.rules(), **told}))
     else:
         typer.echo(f"wrote {out}")
 

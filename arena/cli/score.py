@@ -25,8 +25,11 @@ Examples:
 
 Profiles: arena-v1 (default: capability C, reliability and protocol metrics), s1-v1, esen, foundation; every result
 names its rules. One run gives one JSON object, several give an array.
+
 Gold file, one object a line: item, question_name, gold, and suite where names repeat; {"gold_version": "v5"} names it.
+
 Annotation file: item, question_name, annotator, kind (human or model), label.
+
 Exit codes: 0 scored, 1 a damaged log, 2 usage (unknown profile, gold versions mixed, a refused input),
 3 nothing to score, 4 a file is missing."""
 

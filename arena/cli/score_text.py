@@ -43,7 +43,10 @@ def print_result(result: Mapping[str, Any]) -> None:
         _print_arena(result)
     rules = result["rules"]
     out.print(Text(f"rules: {rules['decision']['score']} (score); {rules['decision']['noul']} (noul)", "dim"))
-    out.print(Text(f"       bins {rules['bin_edges']}; pct over {rules['denominators']['pct']}", "dim"))
+    parts = rules["denominators"]
+    out.print(
+        Text(f"       bins {rules['bin_edges']}; pct over {parts['pct']}; accuracy over {parts['accuracy']}", "dim")
+    )
     out.print(Text(f"gold: {versions} from {result['gold']['source']}", "dim"))
     out.print(Text(f"run: {result['run']}"))
 
@@ -102,17 +105,25 @@ def csv_text(results: Sequence[Mapping[str, Any]]) -> str:
         "ci95_low",
         "ci95_high",
     )
-    writer.writerow((*head, "coverage", *METRICS, "p50_s", "p95_s", "p99_s", "adjusted", "composite"))
+    rules = ("choice_rule", "score_rule", "noul_rule", "bin_edges", "pct_denominator", "accuracy_denominator")
+    writer.writerow((*head, "coverage", *METRICS, "p50_s", "p95_s", "p99_s", "adjusted", "composite", *rules))
     for result in results:
-        versions = result["gold"]["versions"]
+        versions, told = result["gold"]["versions"], _csv_rules(result["rules"])
         for suite in result["suites"]:
             place = (result["run"], result["model"], result["profile"], versions.get(suite["suite"]), suite["suite"])
-            writer.writerow((*place, *_csv_row(suite, suite["metrics"]), "", suite.get("composite", "")))
+            writer.writerow((*place, *_csv_row(suite, suite["metrics"]), "", suite.get("composite", ""), *told))
         gold = "+".join(sorted(set(versions.values())))
         place = (result["run"], result["model"], result["profile"], gold, "total")
         last = ("" if result[name] is None else result[name] for name in ("adjusted", "composite"))
-        writer.writerow((*place, *_csv_row(result["total"], result["metrics"]), *last))
+        writer.writerow((*place, *_csv_row(result["total"], result["metrics"]), *last, *told))
     return stream.getvalue()
+
+
+def _csv_rules(rules: Mapping[str, Any]) -> list[str]:
+    """What every line says of its rules."""
+    decision, parts = rules["decision"], rules["denominators"]
+    told = [decision["choice"], decision["score"], decision["noul"], rules["bin_edges"]]
+    return [*told, parts["pct"], parts["accuracy"]]
 
 
 def _csv_row(row: Mapping[str, Any], metrics: Mapping[str, Any]) -> list[Any]:

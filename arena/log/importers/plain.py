@@ -25,6 +25,10 @@ KNOWN = frozenset(
 
 def read(files: Sequence[Path], options: Options, notices: Notices) -> Iterator[Foreign]:
     """Every usable row of the files, in order."""
+    if options.cases:
+        raise UsageError(
+            "the plain form holds its golds in each row", hint="to lay others over: arena score --gold FILE"
+        )
     strange: set[str] = set()
     for path in files:
         for where, row in objects(path, notices):

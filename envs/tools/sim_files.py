@@ -69,8 +69,9 @@ def _copy_folder(call: Call, node: Node, source: str, target: str, made: set[int
     try:
         names = fs.names(node)
     except OSError:
-        return 1
-    rc = 0
+        names, rc, fresh = [], 1, False
+    else:
+        rc = 0
     for name in names:
         rc |= _copy(call, join(source, name), join(target, name), made)
     if fresh:

@@ -307,7 +307,9 @@ class FileSystem:
 
     def seed(self, files: Files) -> None:
         """Write a fixture, as unpacking it in a box would: over what is there, permissions aside."""
-        for path, entry in with_parents(files).items():
+        # Folders first, as in the archive that boxes unpack: it decides the order of listings.
+        entries = sorted(with_parents(files).items(), key=lambda item: item[1].kind != "dir")
+        for path, entry in entries:
             folder, name = (self.work, "") if path == "." else self.parent(path)
             node = self.work if path == "." else folder.children.get(name)
             if node is None or node.kind != entry.kind:

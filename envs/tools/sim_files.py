@@ -132,11 +132,17 @@ def mv(call: Call) -> int:
         try:
             call.fs.rename(source, there)
         except OSError as error:
-            # Another file system: the tool falls back to copying, and that fails to create.
-            outside = error.errno == errno.EROFS
-            what = f"can't create '{there}'" if outside else f"can't rename '{source}'"
+            what = _crossing(call, source, there) if error.errno == errno.EROFS else f"can't rename '{source}'"
             rc = call.complain(f"{what}: {error.strerror}")
     return rc
+
+
+def _crossing(call: Call, source: str, target: str) -> str:
+    """Into another file system the tool falls back to copying, and that fails to create."""
+    node = call.fs.find(source, follow=False)
+    if node.kind == "symlink":
+        return f"can't create symlink '{target}' to '{node.target}'"
+    return f"can't create directory '{target}'" if node.kind == "dir" else f"can't create '{target}'"
 
 
 def _remove(call: Call, path: str) -> int:

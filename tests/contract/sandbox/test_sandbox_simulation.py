@@ -118,7 +118,7 @@ def words(step: tuple[tuple[str, ...], ...]) -> list[str]:
 
 
 @settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(steps=st.lists(STEPS.map(words), min_size=1, max_size=8))
 def test_any_sequence_of_commands_ends_in_the_same_state(bwrap_backend: Backend, steps: list[list[str]]) -> None:

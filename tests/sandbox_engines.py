@@ -56,6 +56,9 @@ def docker_host() -> Iterator[str]:
         return
     if shutil.which("dockerd") is None or os.geteuid() != 0:
         missing("dockerd is not installed, or this is not root (apt-get install docker.io; or set DOCKER_HOST)")
+    for stale in Path("/tmp").glob("arena-dockerd-*"):
+        if not Path("/proc", stale.name.rpartition("-")[2]).exists():
+            subprocess.run([str(DOCKERD), "stop", str(stale)], check=False, capture_output=True)
     folder = f"/tmp/arena-dockerd-{os.getpid()}"
     started = subprocess.run([str(DOCKERD), "start", folder], capture_output=True, text=True, check=False)
     if started.returncode != 0:

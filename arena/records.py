@@ -74,7 +74,8 @@ class Decision(Frozen):
 
     ``id`` is unique in a run. ``step`` counts from 0 within an episode, 0 for static items. ``phase`` is
     ``teacher`` for recorded steps (and static items), ``free`` for steps off the recording.
-    ``state`` is inline, or None with ``state_blob`` naming the blob. ``response`` is the raw answer as
+    ``state`` is inline, or None with ``state_blob`` naming the blob. ``request`` is the raw body sent to a wire
+    model (None: it runs in process, or the body is the blob ``request_sha256``). ``response`` is the raw answer as
     returned; ``body`` the raw reply text where no answer could be read. Latencies in milliseconds from
     the client's clock; ``cost_usd`` is None when no price is known.
     """
@@ -106,6 +107,7 @@ class Decision(Frozen):
     question: Question
     state: JSON
     state_blob: str | None
+    request: str | None = None
     request_sha256: str
     response: JSON
     body: str | None

@@ -22,7 +22,7 @@ from arena.identity import PROTOCOL, dump, presented_id, question_id, sha256
 from arena.items import EpisodeRef, Item
 from arena.log.cache import ResponseCache
 from arena.log.reader import Row, RunReader
-from arena.log.writer import RunWriter
+from arena.log.writer import STATE_INLINE, RunWriter
 from arena.records import Attempt, Decision, Step
 from arena.run.planned import Planned
 from arena.session import Ask, Decider, Judged, Reply, Turn, WireDecider
@@ -239,6 +239,7 @@ class CaseRecorder:
             "model_version": reply.model_version or card.version or None,
             "state": state,
             "state_blob": blob,
+            "request": self._kept_request(),
             "request_sha256": sha256(self._request),
             "outcome": reply.outcome,
             "error": reply.error,
@@ -251,6 +252,15 @@ class CaseRecorder:
             "lane": self.channel.lane,
             "started_at": self.started.isoformat(timespec="milliseconds"),
         }
+
+    def _kept_request(self) -> str | None:
+        """The raw body of a wire model's request for the line; a large one becomes a blob."""
+        if self.channel.wire is None:
+            return None
+        if len(self._request) > STATE_INLINE:
+            self.writer.put_blob(self._request)
+            return None
+        return self._request.decode()
 
     def _decision(self, shared: dict[str, Any], turn: Turn, reply: Reply, name: str, judged: Judged) -> Decision:
         question, gated = turn.ask.questions[name], judged.gated

@@ -2,7 +2,8 @@
 
 A gold file is JSONL. A row is one gold (``suite``?, ``item``, ``question_name``, ``gold``) or all golds of an item
 (``id``, ``golds`` {question: {``accepted``, ``label_distribution``?}}), as the registry's own files are. A row
-``{"gold_version": "v5"}`` names the version; else it is the file's name without its endings.
+``{"gold_version": "v5"}`` names the version; else it is the file's name without its endings. A case file of
+system-one-bench (``.json``) is read as well.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 from arena.errors import MissingNeed, UnknownName, UsageError
 from arena.identity import sha256_file
 from arena.items import Gold
+from arena.log.importers.esen import read_cases
 from arena.log.importers.foreign import Notices, read_gold
 from arena.log.importers.lines import objects
 from arena.log.reader import Row, RunReader
@@ -104,7 +106,12 @@ def read_golds(path: Path) -> Golds:
     Raises:
         UsageError: a line that is no gold; names it.
     """
-    notices, rows, version = Notices(), {}, path.name.split(".")[0]
+    notices, version = Notices(), path.name.split(".")[0]
+    rows: dict[tuple[str | None, str, str], dict[str, JSON]] = {}
+    if path.suffix == ".json":
+        for item, case in read_cases((path,), "").items():
+            rows |= {(None, item, name): {"gold": gold} for name, gold in case.golds.items()}
+        return Golds(version, str(path), sha256_file(path), rows)
     for where, row in objects(path, notices):
         if set(row) == {"gold_version"}:
             version = str(row["gold_version"])

@@ -70,7 +70,7 @@ def pair(a: Table, b: Table, rules: Profile) -> Pairs:
         NothingSelected: no decision is in both.
     """
     _same_versions(a, b)
-    _, first, second = np.intersect1d(a.key, b.key, assume_unique=True, return_indices=True)
+    _, first, second = np.intersect1d(a.key, b.key, return_indices=True)
     order = np.argsort(first)
     first, second = first[order], second[order]
     same = a.asked[first] == b.asked[second]

@@ -24,7 +24,7 @@ NOT_QUESTIONS = frozenset({"state", "family", "rule_target", "name", "id", "es",
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
+class Case:
     """One case of a gold file: its state, its golds by question, the file it stands in."""
 
     state: JSON
@@ -43,7 +43,7 @@ def read(files: Sequence[Path], options: Options, notices: Notices) -> Iterator[
         meta, cases = body.get("meta") or {}, body.get("cases")
         if not isinstance(cases, dict) or not isinstance(meta, dict):
             raise UsageError(f"{path}: expected an object with 'meta' and 'cases'", hint="arena import answers --help")
-        golds = _golds(options.cases or _beside(path), str(meta.get("phase") or path.stem))
+        golds = read_cases(options.cases or _beside(path), str(meta.get("phase") or path.stem))
         questions = _questions(cases, meta)
         phase = _Phase(path, meta, questions, golds, options)
         for case, row in cases.items():
@@ -55,7 +55,7 @@ class _Phase:
     path: Path
     meta: Mapping[str, Any]
     questions: Mapping[str, Choice | Score | Noul]
-    golds: Mapping[str, _Case]
+    golds: Mapping[str, Case]
     options: Options
 
     @property
@@ -157,20 +157,24 @@ def _beside(path: Path) -> tuple[Path, ...]:
     return found
 
 
-def _golds(files: Sequence[Path], phase: str) -> dict[str, _Case]:
+def read_cases(files: Sequence[Path], phase: str) -> dict[str, Case]:
     """Case id -> case, over all case files. ``phase`` picks the language where a case has a text in each."""
     language = phase.rsplit("_", 1)[-1]
-    found: dict[str, _Case] = {}
+    found: dict[str, Case] = {}
     for path in files:
         body = _parsed(path, _text(path))
-        rows = body.items() if isinstance(body, dict) else [(row.get("name") or row.get("id"), row) for row in body]
+        rows = body.items() if isinstance(body, dict) else [(_case_name(row), row) for row in body]
         for case, row in rows:
             if not isinstance(row, dict):
                 continue
             golds = row["expected"] if isinstance(row.get("expected"), dict) else row
             state = row.get("state", row.get(language))
-            found[str(case)] = _Case(state, {k: v for k, v in golds.items() if k not in NOT_QUESTIONS}, path.name)
+            found[str(case)] = Case(state, {k: v for k, v in golds.items() if k not in NOT_QUESTIONS}, path.name)
     return found
+
+
+def _case_name(row: JSON) -> str | None:
+    return (row.get("name") or row.get("id")) if isinstance(row, dict) else None
 
 
 def _object(path: Path, text: str, notices: Notices) -> dict[str, Any]:

@@ -125,3 +125,37 @@ def test_a_bad_annotation_is_named(run: Path, tmp_path: Path, change: dict[str, 
     assert done.code == 2
     assert f"{file}:1" in done.err
     assert told in done.err
+
+
+def test_case_files_of_system_one_bench_are_golds(run: Path, tmp_path: Path) -> None:
+    file = tmp_path / "v5.json"
+    file.write_text(json.dumps({item: {"state": "x", "q": "a" if item == "1" else "b"} for item in "123"}), "utf-8")
+    found = call("score", run, "--gold", file, "--json").json
+    assert (found["gold"]["versions"], found["metrics"]["accuracy"]) == ({"s": "v5"}, pytest.approx(1 / 3))
+
+
+def on_split(run: Path, split: str) -> Path:
+    config = json.loads((run / "config.json").read_text("utf-8"))
+    config["resolved"]["split"] = split
+    (run / "config.json").write_text(json.dumps(config), "utf-8")
+    return run
+
+
+def test_foundation_chooses_on_held_out_runs_and_reports_the_chosen_one_alone(tmp_path: Path) -> None:
+    sharp, blunt = {"a": 0.96, "b": 0.04}, {"a": 0.6, "b": 0.4}
+    runs = {
+        (model, split): on_split(
+            imported(tmp_path / model / split, [wire_row(i, p, model=model) for i in "123"]), split
+        )
+        for model, p in (("sharp", sharp), ("blunt", blunt))
+        for split in ("validation", "test")
+    }
+    found = call("score", *runs.values(), "--profile", "foundation", "--json").json
+    assert found["run"] == str(runs["sharp", "test"])
+    assert found["selection"]["backend"] == "sharp"
+    assert found["selection"]["threshold"] == 0.5  # every threshold is right; the lowest keeps most
+    assert [c["model"] for c in found["selection"]["candidates"]] == ["sharp", "blunt"]
+    done = call("score", runs["sharp", "validation"], runs["blunt", "test"], "--profile", "foundation")
+    assert (done.code, "has no test or ood run" in done.err) == (2, True)
+    plain = call("score", *runs.values(), "--profile", "s1-v1", "--json").json
+    assert len(plain) == 4

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from cli_calls import call
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.log.importers.convert import milliseconds
@@ -139,6 +139,7 @@ def test_shisa_calls_that_overlap_are_no_serial_latency(tmp_path: Path, second: 
 
 
 @given(st.floats(1e-6, 1e4))
+@settings(deadline=None)
 def test_milliseconds_give_the_seconds_back(seconds: float) -> None:
     """Exactly where a number does it, else within one unit in the last place."""
     assert milliseconds(seconds) / 1000.0 == pytest.approx(seconds, rel=2.3e-16, abs=0)
@@ -150,6 +151,7 @@ def test_milliseconds_give_the_seconds_back(seconds: float) -> None:
     ),
     st.booleans(),
 )
+@settings(deadline=None, max_examples=50)
 def test_whole_files_are_read_back_whole(
     tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, str]], ended: bool
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from cli_calls import call, imported, wire_row
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.errors import UnknownName, UsageError
@@ -120,6 +120,7 @@ def test_s1_composite_by_hand(tmp_path: Path) -> None:
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(0, 2))
+@settings(deadline=None)
 def test_quality_stays_in_range(f1: float, accuracy: float, ece: float, brier: float) -> None:
     assert -1e-12 <= quality(f1, accuracy, ece, brier) <= 1 + 1e-12
 

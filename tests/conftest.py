@@ -10,6 +10,13 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# A loaded machine is slow, which is no fault of a test; CI draws the same examples every time.
+settings.register_profile(
+    "arena", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=bool(os.environ.get("CI"))
+)
+settings.load_profile("arena")
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -64,21 +64,21 @@ def script_json(value: Any) -> str:
     return text
 
 
-def inline(figure: Figure, name: str, link: str = "models/{}.html") -> str:
-    """The SVG for a page: never wider than its box, themed by the page's style, marks titled and linked.
+def inline(figure: Figure, drawn: str, name: str) -> str:
+    """``drawn`` (the figure's svg) for a page: never wider than its box, themed by the page's style.
 
-    ``name`` prefixes the ids inside, which must be unique in a page. ``link`` formats a slug to an address.
+    Marks are titled and linked. ``name`` prefixes the ids inside, which must be unique in a page.
     """
     ElementTree.register_namespace("", SVG)
     ElementTree.register_namespace("xlink", XLINK)
-    root = ElementTree.fromstring(svg(figure))
+    root = ElementTree.fromstring(drawn)
     parents = {child: parent for parent in root.iter() for child in parent}
     for element in list(root.iter()):
         told = element.get("aria-label")
         for attribute in _NOT_KEPT:
             element.attrib.pop(attribute, None)
         if (slug := figure.links.get(told or "")) is not None:
-            _link(element, parents[element], str(told), link.format(slug))
+            _link(element, parents[element], str(told), f"models/{slug}.html")
     root.attrib |= {"class": "figure", "focusable": "false"}
     if figure.links:
         root.attrib |= {"role": "group", "aria-label": figure.title}

@@ -45,7 +45,8 @@ def files(board: Board) -> Files:
     yield "assets/icon.svg", (TEMPLATES / "icon.svg").read_bytes()
     parquet = yield from _data(data)
     figure = plots.capability_reliability(rows)
-    yield from _main_plot(pages, figure)
+    drawn = render.svg(figure)
+    yield from _main_plot(pages, figure, drawn)
     for entry in board.entries:
         yield from _model(pages, entry, data["domains"])
     narrow = plots.capability_reliability(rows, width=300, height=330)
@@ -60,8 +61,8 @@ def files(board: Board) -> Files:
             date=data["date"],
             columns=table.columns(data["domains"]),
             plot=figure,
-            plot_wide=_drawn(figure, "wide"),
-            plot_narrow=_drawn(narrow, "narrow"),
+            plot_wide=_inline(figure, drawn, "wide"),
+            plot_narrow=_inline(narrow, render.svg(narrow), "narrow"),
             parquet=parquet,
         ),
     )
@@ -79,7 +80,7 @@ def _environment() -> Any:
         trim_blocks=True,
         keep_trailing_newline=True,
     )
-    pages.filters["form"] = lambda value, form: f"{value:{form}}"
+    pages.filters["form"] = table.number
     return pages
 
 
@@ -89,10 +90,10 @@ def _page(pages: Any, template: str, **context: Any) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _drawn(figure: Figure, name: str, link: str = "models/{}.html") -> Any:
+def _inline(figure: Figure, drawn: str, name: str) -> Any:
     from markupsafe import Markup
 
-    return Markup(render.inline(figure, name, link))  # built by an XML writer, which escaped it
+    return Markup(render.inline(figure, drawn, name))  # built by an XML writer, which escaped it
 
 
 def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,8 +111,8 @@ def _data(data: Mapping[str, Any]) -> Any:
     return parquet is not None
 
 
-def _main_plot(pages: Any, figure: Figure) -> Files:
-    yield f"{MAIN_PLOT}.svg", render.svg(figure).encode()
+def _main_plot(pages: Any, figure: Figure, drawn: str) -> Files:
+    yield f"{MAIN_PLOT}.svg", drawn.encode()
     yield f"{MAIN_PLOT}.png", render.png(figure)
     yield f"{MAIN_PLOT}.json", render.spec_json(figure)
     yield f"{MAIN_PLOT}.html", offline_plot(pages, figure)
@@ -137,8 +138,9 @@ def _model(pages: Any, entry: Entry, domains: Sequence[Mapping[str, Any]]) -> Fi
     figures.append(("tiers", plots.accuracy_bars(row)))
     if entry.flips.map:
         figures.append(("orders", plots.order_map(entry.flips.map)))
-    for name, figure in figures:
-        yield f"plots/{slug}-{name}.svg", render.svg(figure).encode()
+    shown = [(name, figure, render.svg(figure)) for name, figure in figures]
+    for name, _, drawn in shown:
+        yield f"plots/{slug}-{name}.svg", drawn.encode()
     wrong = [exhibits.page(one, "wrong") for one in entry.evidence.wrong]
     invalid = [exhibits.page(one, "invalid") for one in entry.evidence.invalid]
     flipped = [exhibits.page(one.exhibit, "flipped", one.orders) for one in entry.flips.worst]
@@ -150,7 +152,7 @@ def _model(pages: Any, entry: Entry, domains: Sequence[Mapping[str, Any]]) -> Fi
             "model.html",
             root="../",
             row=_shown(row),
-            figures=[(name, figure, _drawn(figure, name)) for name, figure in figures],
+            figures=[(name, figure, _inline(figure, drawn, name)) for name, figure, drawn in shown],
             side=_side(row["reliability"] or {}),
             wrong=[_line(page) for page in wrong],
             invalid=[_line(page) for page in invalid],

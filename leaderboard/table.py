@@ -16,6 +16,16 @@ Row = Mapping[str, Any]
 Value = float | str | None
 
 
+def number(value: float, form: str) -> str:
+    """A number as text; what rounds to nothing has no sign.
+
+    >>> number(-0.004, ".1f"), number(-0.06, ".1f")
+    ('0.0', '-0.1')
+    """
+    text = f"{value:{form}}"
+    return text[1:] if text.startswith("-") and not text.strip("-0.") else text
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """``key`` names it in files; ``title`` and ``told`` on the page. ``form``: a format of its number, "" for text.
@@ -44,10 +54,7 @@ class Column:
         return "" if not found else f"{self._number(found[0])} – {self._number(found[1])}"
 
     def _number(self, value: Value) -> str:
-        if not isinstance(value, int | float):
-            return str(value)
-        text = f"{value * self.scale:{self.form}}"
-        return text[1:] if text.startswith("-") and not text.strip("-0.") else text  # no "-0.0"
+        return number(value * self.scale, self.form) if isinstance(value, int | float) else str(value)
 
 
 def _reliability(name: str) -> Column:

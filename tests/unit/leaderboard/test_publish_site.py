@@ -35,10 +35,12 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_the_same_logs_give_the_same_bytes(runs: Runs, tmp_path: Path) -> None:
     chosen = [runs["hasty"], runs["constant"]]
     moved = [shutil.copytree(run, tmp_path / "moved" / run.name) for run in reversed(chosen)]
-    first, second = publish(chosen, tmp_path / "a").out, publish(moved, tmp_path / "b").out
-    assert contents(first) == contents(second)
-    publish(moved, first)
-    assert contents(first) == contents(second)
+    first = publish(chosen, tmp_path / "site").out
+    before = contents(first)
+    done = arena("publish", *moved, "-o", first, "--json")
+    assert done.exit_code == 0, done.output
+    assert contents(first) == before
+    assert len(json.loads(done.stdout)["rows"]) == 2
 
 
 def test_the_manifest_lists_every_file(site: Path) -> None:
@@ -165,7 +167,7 @@ def test_without_reliability_nothing_is_drawn_in_its_place(runs: Runs, tmp_path:
         max_size=12,
     )
 )
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_labels_never_overlap(found: list[tuple[float, float, str]]) -> None:
     points: list[dict[str, Any]] = [
         {"name": name, "c": c, "r": r, "c_low": c, "c_high": c, "r_low": r, "r_high": r, "colour": "#1f5fd0"}
@@ -189,7 +191,7 @@ def test_figures_repeat_to_the_byte(runs: Runs) -> None:
     assert render.svg(figure) == render.svg(figure)
     assert render.png(figure) == render.png(figure)
     assert render.png(figure).startswith(b"\x89PNG")
-    inline = render.inline(figure, "x")
+    inline = render.inline(figure, render.svg(figure), "x")
     assert f'href="models/{row["slug"]}.html"' in inline
     assert "<title>" in inline
 
@@ -205,11 +207,7 @@ def test_a_missing_package_is_named_with_the_next_command(
 
 
 def test_the_command_tells_what_it_wrote(runs: Runs, tmp_path: Path) -> None:
-    done = arena("publish", runs["careful"], runs["constant"], "-o", tmp_path / "site", "--json")
+    done = arena("publish", runs["careful"], "-o", tmp_path / "site")
     assert done.exit_code == 0, done.output
-    told = json.loads(done.stdout)
-    assert told["rows"][0]["reliability"]["R"] > 0.9
+    assert "index.html" in done.stdout
     assert (tmp_path / "site/index.html").is_file()
-    plain = arena("publish", runs["careful"], "-o", tmp_path / "site")
-    assert plain.exit_code == 0
-    assert "index.html" in plain.stdout

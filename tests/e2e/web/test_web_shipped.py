@@ -88,7 +88,7 @@ def test_recorded_traces_become_episodes(imported: dict[str, Imported], name: st
 def test_what_cannot_be_imported_says_why(shared_data: Path, tmp_path: Path) -> None:
     folder = shared_data / "jevnav"
     trace = folder / "examples" / "local-demo" / "demo.trace.jsonl"
-    with pytest.raises(UsageError, match=r"the page has no button 'Sign in', which the recording offers"):
+    with pytest.raises(UsageError, match=r"the page has no textbox 'Email', which the recording offers"):
         import_jevnav(trace, folder / "fixtures" / "app.mutated.html", tmp_path)
     with pytest.raises(UsageError, match="not a jevnav trace"):
         import_jevnav(folder / "examples" / "game" / "state.js", folder / "fixtures" / "app.html", tmp_path)

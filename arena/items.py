@@ -87,8 +87,7 @@ class EpisodeRef(Frozen):
     """One frozen episode of an environment: which recording, and where it stands in the registry.
 
     ``env`` and ``verifier`` are registry ids; ``path`` is the recording (file or key) the environment opens.
-    ``steps``: recorded gold steps; ``characters``: size of all recorded states and questions as JSON (for
-    estimates).
+    ``steps``: recorded gold steps, the ending included.
     """
 
     id: str
@@ -101,7 +100,6 @@ class EpisodeRef(Frozen):
     path: str
     sha256: str
     steps: int = 1
-    characters: int = 0
     group: str | None = None
 
 

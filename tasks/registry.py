@@ -175,6 +175,7 @@ def load_units(name: str, tier: str, split: str = "test", ids: Iterable[str] = (
             verifier=str(each.verifier),
             path=str(verified(each, str(unit.path))),
             sha256=unit.sha256,
+            steps=unit.steps,
             group=unit.group,
         )
         for key, unit in locked.items()

@@ -55,12 +55,21 @@ def listing(columns: Iterable[str], rows: Iterable[Sequence[str]]) -> Table:
     return made
 
 
+def duration(seconds: float) -> str:
+    """``45 s``, ``12 min`` or ``3.5 h``."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
 def print_estimate(estimate: Estimate, model: str) -> None:
     """What a run would take."""
     usd = "no price set" if estimate.usd is None else f"about {estimate.usd:.4f} USD"
     out = console()
     out.print(f"{model}: {estimate.cases} cases ({estimate.episodes} episodes), about {estimate.decisions} decisions")
-    out.print(f"input tokens about {estimate.input_tokens:,}  cost {usd}")
+    out.print(f"input tokens about {estimate.input_tokens:,}  cost {usd}  time about {duration(estimate.seconds)}")
+    if estimate.episodes:
+        out.print("at least: where a decision is wrong, the walk off the recording comes on top")
     out.print("nothing was asked (dry run)")
 
 

@@ -28,7 +28,7 @@ from arena.records import ModelCard
 from arena.run import config as configs
 from arena.run.canary import ask_canary
 from arena.run.config import Operation, RunConfig
-from arena.run.plan import Estimate, Plan
+from arena.run.plan import Estimate, Pace, Plan
 from arena.run.record import Channel, Past, Tally, read_past
 from arena.run.schedule import Schedule, utc_now
 from arena.session import Decider, Environment, Trainable, WireDecider
@@ -80,7 +80,9 @@ async def evaluate(config: RunConfig, operation: Operation, reporter: Reporter, 
         stack.push_async_callback(decider.aclose)
         environments = _open_environments(plan, config, stack)
         plan.add_reliability(environments)
-        estimate = plan.estimate(decider.card.usd_per_million_input_tokens)
+        requests, sessions = _limits(decider, config, operation)
+        pace = Pace(isinstance(decider, WireDecider), requests, sessions)
+        estimate = plan.estimate(decider.card.usd_per_million_input_tokens, environments, pace)
         reporter.planned(estimate, decider.card)
         if dry_run:
             return Result(estimate, None, None)
@@ -111,7 +113,7 @@ async def evaluate(config: RunConfig, operation: Operation, reporter: Reporter, 
             )
             reporter.opened(folder, sum(past.answered.values()) + len(past.episodes), estimate.cases)
             try:
-                await schedule.carry_out(plan, *_limits(decider, config, operation))
+                await schedule.carry_out(plan, requests, sessions)
             finally:
                 reporter.closed()
             summary = summarise(reader)
@@ -139,7 +141,7 @@ def _check_paid(card: ModelCard, operation: Operation, estimate: Estimate) -> No
     if card.paid and not operation.allow_paid:
         usd = "unknown (no price is set)" if estimate.usd is None else f"about {estimate.usd:.2f} USD"
         raise UsageError(
-            f"{card.name} is a paid endpoint; this run would cost {usd} "
+            f"{card.name} is a paid endpoint; this run would cost at least {usd} "
             f"for {estimate.decisions} decisions, about {estimate.input_tokens} input tokens",
             hint="add --allow-paid to go on, or --dry-run to see the whole estimate",
         )

@@ -6,7 +6,7 @@ Order and identity of a case depend on its unit, variant and repeat alone: filte
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from arena.identity import dump
@@ -14,12 +14,15 @@ from arena.items import BASE, Case, EpisodeRef, Gold, Item
 from arena.run.config import RunConfig
 from arena.run.planned import Planned
 from arena.run.reliability_plan import ReliabilityUnit, reliability_cases, reliability_units
-from arena.session import Environment
+from arena.session import Environment, Turn
 from arena.tasks import domain, load_golds, load_units, select
-from arena.types import Frozen
+from arena.types import JSON, Choice, Frozen, Noul, Score
 
 CHARACTERS_PER_TOKEN = 4.0
 """For estimates only: English text under common tokenizers; printed as an estimate, never scored."""
+
+CALL_S, OWN_S, PAGE_S = 1.0, 0.02, 2.0
+"""Seconds assumed for a call to a server, for an answer in process, and for a page in a browser. Estimates only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +36,26 @@ class Cell:
 
 
 class Estimate(Frozen):
-    """What a plan will cost at least. ``decisions`` counts questions (of episodes: the recorded steps);
-    ``usd`` is None when no price is known."""
+    """What a plan will cost at least. ``calls``: asks, of episodes the recorded steps; walks off the recording come
+    on top. ``decisions`` counts their questions. ``usd`` is None when no price is known. ``seconds`` assumes
+    ``CALL_S`` or ``OWN_S`` a call and ``PAGE_S`` a page."""
 
     cases: int
     episodes: int
+    calls: int
     decisions: int
     input_tokens: int
     usd: float | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast a plan is carried out: whether calls go to a server, requests in flight, sessions open."""
+
+    wire: bool
+    requests: int
+    sessions: int
 
 
 class Plan:
@@ -106,24 +121,40 @@ class Plan:
     def _episode_units(self) -> Iterator[EpisodeRef]:
         return (unit for cell in self.cells for unit in cell.units if isinstance(unit, EpisodeRef))
 
-    def estimate(self, usd_per_million: float | None) -> Estimate:
-        """Count cases and decisions; tokens from the length of states and questions (a rough guide)."""
-        cases = episodes = decisions = characters = 0
+    def estimate(self, usd_per_million: float | None, environments: Mapping[str, Environment], pace: Pace) -> Estimate:
+        """Count cases, calls and decisions; tokens from the length of states and questions (a rough guide)."""
+        cases = calls = decisions = size = 0
         for planned in self.items():
-            cases += 1
-            decisions += len(planned.unit.questions) if isinstance(planned.unit, Item) else 0
-            characters += _characters(planned.unit)
+            assert isinstance(planned.unit, Item)
+            cases, calls, decisions = cases + 1, calls + 1, decisions + len(planned.unit.questions)
+            size += _characters(planned.unit.state, planned.unit.questions)
+        episodes = pages = 0
+        recorded: dict[str, tuple[int, int, int]] = {}
         for planned in self.episodes():
-            cases += 1
-            episodes += 1
-            decisions += planned.unit.steps if isinstance(planned.unit, EpisodeRef) else 0
-            characters += _characters(planned.unit)
-        tokens = int(characters / CHARACTERS_PER_TOKEN)
-        usd = None if usd_per_million is None else tokens * usd_per_million / 1e6
-        return Estimate(cases=cases, episodes=episodes, decisions=decisions, input_tokens=tokens, usd=usd)
+            unit = planned.unit
+            assert isinstance(unit, EpisodeRef)
+            if unit.id not in recorded:
+                recorded[unit.id] = _recorded(environments[unit.env].recorded(unit.path))
+            steps, questions, characters = recorded[unit.id]
+            episodes, pages, decisions, size = episodes + 1, pages + steps, decisions + questions, size + characters
+        tokens = int(size / CHARACTERS_PER_TOKEN)
+        each = CALL_S if pace.wire else OWN_S
+        return Estimate(
+            cases=cases + episodes,
+            episodes=episodes,
+            calls=calls + pages,
+            decisions=decisions,
+            input_tokens=tokens,
+            usd=None if usd_per_million is None else tokens * usd_per_million / 1e6,
+            seconds=round(calls * each / pace.requests + pages * (each + PAGE_S) / pace.sessions, 1),
+        )
 
 
-def _characters(unit: Item | EpisodeRef) -> int:
-    if isinstance(unit, EpisodeRef):
-        return unit.characters
-    return len(dump(unit.state)) + sum(len(dump(question.wire())) for question in unit.questions.values())
+def _recorded(turns: Sequence[Turn]) -> tuple[int, int, int]:
+    """(steps, questions, characters) of an episode's recording."""
+    questions = sum(len(turn.ask.questions) for turn in turns)
+    return len(turns), questions, sum(_characters(turn.ask.state, turn.ask.questions) for turn in turns)
+
+
+def _characters(state: JSON, questions: Mapping[str, Choice | Score | Noul]) -> int:
+    return len(dump(state)) + sum(len(dump(question.wire())) for question in questions.values())

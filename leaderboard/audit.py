@@ -21,6 +21,10 @@ from arena.tasks import domains, select
 TOLERANCE = 1e-9
 """Two summaries agree when their numbers differ by no more: the last digit of a percentile is the machine's."""
 
+HEADER = ("run", "limited", "started_at", "hardware", "packages", "git")
+RESOLVED = ("protocol", "model", "model_card", "domains", "tiers", "split", "lane", "reliability", "data")
+"""What a run's ``config.json`` must say."""
+
 
 @dataclass(frozen=True, slots=True)
 class Audited:
@@ -111,9 +115,12 @@ def first_difference(stored: Any, computed: Any, where: str = "") -> tuple[str, 
 
 
 def _check_config(reader: RunReader, locked: Locked) -> None:
-    folder, resolved = reader.folder, reader.config.get("resolved")
+    folder, config = reader.folder, reader.config
+    resolved = config.get("resolved")
     if not isinstance(resolved, dict):
         raise Refused(f"{folder / 'config.json'} has no resolved configuration")
+    if lacking := [*(key for key in HEADER if key not in config), *(key for key in RESOLVED if key not in resolved)]:
+        raise Refused(f"{folder / 'config.json'} lacks {', '.join(lacking)}", hint="it was made by another arena")
     if resolved["protocol"] != PROTOCOL:
         raise Refused(
             f"{folder} follows protocol {resolved['protocol']}, this arena computes {PROTOCOL}",
@@ -121,7 +128,7 @@ def _check_config(reader: RunReader, locked: Locked) -> None:
         )
     if resolved["split"] != "test":
         raise Refused(f"{folder} ran on split {resolved['split']!r}; a board holds the test split only")
-    if reader.config.get("imported"):
+    if config.get("imported"):
         return
     for name in resolved["domains"]:
         if name not in domains():

@@ -198,7 +198,7 @@ def named(bundles: Sequence[Bundle]) -> list[tuple[str, str]]:
         names = [f"{name} ({mark})" if name in twice and mark else name for name, mark in zip(names, tell, strict=True)]
     slugs: list[str] = []
     for name in names:
-        base = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.") or "model"
+        base = re.sub(r"[^a-z0-9.]+", "-", name.lower())[:60].strip("-.") or "model"
         slug, n = base, 2
         while slug in slugs:
             slug, n = f"{base}-{n}", n + 1

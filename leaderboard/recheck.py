@@ -3,6 +3,7 @@
 A decision is gated again from its raw answer and judged again by its gold; state, question, gold and variant must be
 those that the locked item gives. An episode is verified again from its end state. Of a recorded step asked again for
 reliability only the episode is checked: its state lies in the recording, which needs its environment to be read.
+A log forged whole, from the raw answers on, is beyond arithmetic: the command to reproduce it is for that.
 """
 
 from __future__ import annotations
@@ -82,7 +83,8 @@ def check_decisions(reader: RunReader, locked: Locked) -> Seen:
             fault = f"not a decision: {type(error).__name__}: {error}"
         if fault:
             raise Refused(f"{where}: decision {row.get('id')}: {fault}", hint=RESTORE)
-        if row["variant"]["kind"] == "base":
+        # Of an episode its own line counts: its decisions may be there although it never ended.
+        if row["variant"]["kind"] == "base" and row["episode"] is None:
             seen.setdefault((row["domain"], row["tier"]), set()).add(row["unit"])
     return seen
 

@@ -13,6 +13,7 @@ from arena.log.reader import Row, RunReader
 from arena.run.replay import option_rows
 from arena.view.orders import side_by_side
 from arena.view.store import Store
+from arena.view.tools import command_of, outcome
 
 STATE_SHOWN = 12_000
 """Characters of a state shown at first; the whole of it is one click away."""
@@ -98,7 +99,7 @@ def _short(value: Any) -> bool:
 
 
 def _step_of(store: Store, row: sqlite3.Row) -> dict[str, Any] | None:
-    """The recorded step of a decision and the one after it, None for static items."""
+    """The recorded step of a decision and the one in the log after it, None for static items."""
     if row["episode"] is None and "#" not in row["unit"]:
         return None
     found = store.episode_of(row)
@@ -110,7 +111,7 @@ def _step_of(store: Store, row: sqlite3.Row) -> dict[str, Any] | None:
     for at, step in enumerate(episode["steps"]):
         recorded = row["episode"] is None and step["phase"] == "teacher" and str(step["step"]) == number
         if step["ask"] == row["ask"] or recorded:
-            return {"row": found, "step": step, "after": _follows(step, steps[at + 1])}
+            return {"row": found, "step": step, "after": steps[at + 1]}
     return None
 
 
@@ -119,8 +120,9 @@ def _follows(step: Row, after: Row | None) -> Row | None:
     return after if after is not None and after["phase"] == step["phase"] else None
 
 
-def step_view(step: Row, after: Row | None, decision: Mapping[str, Any] | None) -> dict[str, Any]:
+def step_view(step: Row, following: Row | None, decision: Mapping[str, Any] | None) -> dict[str, Any]:
     """Screenshots before and after with candidate boxes, and what a sandbox command printed and changed."""
+    after = _follows(step, following)
     view = step["view"] if isinstance(step["view"], dict) else {}
     width, height = view.get("viewport") or (1280, 720)
     return {
@@ -133,29 +135,8 @@ def step_view(step: Row, after: Row | None, decision: Mapping[str, Any] | None) 
         "url": view.get("url"),
         "title": view.get("title"),
         "note": view.get("note") or step["note"],
-        "tool": tool_view(view),
+        "tool": outcome(step, following),
     }
-
-
-def tool_view(view: Mapping[str, Any]) -> dict[str, Any] | None:
-    """A sandbox step's command, output and diff; None when the step holds none."""
-    if not {"command", "stdout", "stderr", "diff"} & view.keys():
-        return None
-    diff = view.get("diff")
-    lines = (diff if isinstance(diff, str) else pretty(diff)).split("\n") if diff else []
-    return {
-        "command": text(view["command"]) if view.get("command") is not None else None,
-        "stdout": text(view.get("stdout") or ""),
-        "stderr": text(view.get("stderr") or ""),
-        "rc": view.get("rc"),
-        "diff": [(_diff_kind(line), line) for line in lines],
-    }
-
-
-def _diff_kind(line: str) -> str:
-    if line.startswith(("+++", "---")):
-        return "file"
-    return {"+": "plus", "-": "minus", "@": "at"}.get(line[:1], "same")
 
 
 def _boxes(boxes: Mapping[str, Sequence[float]], decision: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -180,23 +161,25 @@ def episode_page(store: Store, row: sqlite3.Row, at: int | None) -> dict[str, An
     found = store.asked([step["ask"] for step in steps])
     for each, body in zip(found, store.lines("decisions", found), strict=True):
         asked.setdefault(each["ask"], []).append((each, body))
-    strip = [_thumbnail(place, step, asked.get(step["ask"], [])) for place, step in enumerate(steps)]
+    following = [*steps[1:], episode["final"]]
+    strip = [
+        _thumbnail(place, step, command_of(step, following[place]), asked.get(step["ask"], []))
+        for place, step in enumerate(steps)
+    ]
     at = _first_of_interest(strip) if at is None else min(max(at, 0), len(steps) - 1)
     opened = None
     if steps:
         decisions = [decision_view(each, body) for each, body in asked.get(steps[at]["ask"], [])]
-        after = _follows(steps[at], [*steps[1:], episode["final"]][at])
-        opened = {"view": step_view(steps[at], after, decisions[0] if decisions else None), "decisions": decisions}
+        view = step_view(steps[at], following[at], decisions[0] if decisions else None)
+        opened = {"view": view, "decisions": decisions}
     return {"row": row, "episode": episode, "strip": strip, "at": at, "opened": opened, "end": _ending(episode)}
 
 
-def _thumbnail(place: int, step: Row, asked: Iterable[tuple[sqlite3.Row, Row]]) -> dict[str, Any]:
+def _thumbnail(place: int, step: Row, command: str | None, asked: Iterable[tuple[sqlite3.Row, Row]]) -> dict[str, Any]:
     """One step of the strip. Where one decision decided, its chosen option in words."""
     told = next(
         (option.text or option.key for _, body in asked for option in option_rows(body) if option.committed), ""
     )
-    view = step["view"] if isinstance(step["view"], dict) else {}
-    command = view.get("command")
     return {
         "place": place,
         "step": step["step"],
@@ -204,7 +187,7 @@ def _thumbnail(place: int, step: Row, asked: Iterable[tuple[sqlite3.Row, Row]]) 
         "correct": step["correct"],
         "screenshot": step["artifacts"].get("screenshot"),
         "told": told or str(step["committed"] or ""),
-        "command": None if command is None else text(command),
+        "command": command,
     }
 
 
@@ -218,7 +201,6 @@ def _ending(episode: Row) -> dict[str, Any]:
         "state": pretty(episode["end_state"]) if episode["end_state"] is not None else None,
         "verify": pretty(episode["verify"]) if episode["verify"] is not None else None,
         "screenshot": (final.get("artifacts") or {}).get("screenshot"),
-        "tool": tool_view(final["view"]) if isinstance(final.get("view"), dict) else None,
     }
 
 

@@ -15,6 +15,7 @@ from arena.log.blobs import Blobs
 from arena.records import Step
 from arena.view.guard import POLICY
 from arena.view.index import RunIndex
+from arena.view.tools import outcome
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"rest of it"
 
@@ -179,6 +180,27 @@ def test_a_sandbox_step_shows_command_output_and_diff(walk: Path) -> None:
     assert '<span class="plus">+&lt;new&gt;' in html
     own = client.get(f"/run/walk/decisions/{1:024}").text
     assert "The sandbox step" in own
+
+
+def test_a_sandbox_step_may_be_told_by_the_step_after_it() -> None:
+    last = {
+        "command": ["grep", "-c", "a b", "notes.txt"],
+        "stdout": "3\n",
+        "rc": 0,
+        "diff": [
+            {"path": "notes.txt", "change": "changed", "before": "one\ntwo", "after": "one\nthree"},
+            {"path": "new.txt", "change": "added", "after": "hello"},
+        ],
+    }
+    told = outcome({"view": {"last": None}}, {"view": {"last": last}})
+    assert told is not None
+    assert told["command"] == "grep -c 'a b' notes.txt"
+    assert ("minus", "-two") in told["diff"]
+    assert ("plus", "+three") in told["diff"]
+    assert ("file", "--- /dev/null") in told["diff"]
+    assert ("plus", "+hello") in told["diff"]
+    assert outcome({"view": {"last": last}}, None) is None
+    assert outcome({"view": None}, {"view": None}) is None
 
 
 def test_only_screenshots_are_served_by_hash(walk: Path) -> None:

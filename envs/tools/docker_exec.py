@@ -40,13 +40,21 @@ def engine_errors(doing: str, cause: Cause = "engine") -> Iterator[None]:
     try:
         yield
     except docker.errors.NotFound as error:
+        _release(error)
         raise SandboxFailure("gone", f"{doing}: {error.explanation or error}", error=error) from error
     except docker.errors.APIError as error:
+        _release(error)
         status = error.response.status_code if error.response is not None else None
         blame: Cause = "gone" if status == 409 else cause
         raise SandboxFailure(blame, f"{doing}: {error.explanation or error}", error=error) from error
     except (docker.errors.DockerException, requests.exceptions.RequestException, OSError) as error:
         raise SandboxFailure(cause, f"{doing}: engine does not answer: {error}", error=error) from error
+
+
+def _release(error: docker.errors.APIError) -> None:
+    """The SDK leaves the connection of a refused streaming request open."""
+    if error.response is not None:
+        error.response.close()
 
 
 def ignore_errors() -> contextlib.suppress:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from arena.envs.tools import cgroups
 from arena.envs.tools.engine import DockerBackend
@@ -30,4 +31,8 @@ def processes_of(group_owner: int) -> list[str]:
     """Command lines of box processes whose control group belongs to a process."""
     groups = [path for name in cgroups.V1_CONTROLLERS for path in (cgroups.MOUNT / name).glob(f"arena-{group_owner}-*")]
     groups += list(cgroups.MOUNT.glob(f"arena-{group_owner}-*"))
-    return [pid for group in groups for pid in (group / "cgroup.procs").read_text().split()]
+    pids: list[str] = []
+    for group in groups:
+        with suppress(FileNotFoundError):  # removed meanwhile
+            pids += (group / "cgroup.procs").read_text().split()
+    return pids

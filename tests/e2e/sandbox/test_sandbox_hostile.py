@@ -11,7 +11,7 @@ from arena.envs.tools.snapshot import Snapshot, SnapshotLimit
 
 pytestmark = pytest.mark.engine
 
-BOMB = "b() { b | b & }; b; sleep 60"
+BOMB = "b() { b | b & }; (b); while :; do :; done"
 SPAM = "trap '' TERM HUP INT; while :; do echo spam; done"
 
 

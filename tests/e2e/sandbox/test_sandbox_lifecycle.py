@@ -285,6 +285,7 @@ def own_engine(image: Image, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("ARENA_DOCKER_HOST", started.stdout.strip())
     yield folder
     subprocess.run([str(DOCKERD), "stop", str(folder)], check=True, capture_output=True)
+    collect()
 
 
 # The SDK leaves a socket open when nobody listens; it is collected here, not in a later test.
@@ -308,4 +309,3 @@ def test_an_engine_that_is_killed_and_comes_back(own_engine: Path) -> None:
         with backend.sandbox() as fresh:
             assert fresh.exec(["echo", "back"]).out == b"back\n"
         assert within(5, lambda: not containers_of(backend, gc.LABEL_OWNER))
-    collect()

@@ -21,7 +21,7 @@ class Slice:
 
 
 def slice_accuracy(right: Bools, column: Codes) -> tuple[Slice, ...]:
-    """Accuracy of every value of a slice column that occurs, in the order of its names.
+    """Accuracy of every value of a slice column that occurs, by name: the order of the log shows nowhere.
 
     ``right`` (n,) is False where invalid. Decisions without a value (code -1) are in no slice.
 
@@ -32,7 +32,7 @@ def slice_accuracy(right: Bools, column: Codes) -> tuple[Slice, ...]:
     sizes = np.bincount(column.codes[known], minlength=len(column.names))
     hits = np.bincount(column.codes[known], right[known], minlength=len(column.names))
     rows = zip(column.names, sizes.tolist(), hits.tolist(), strict=True)
-    return tuple(Slice(name, n, int(h), h / n) for name, n, h in rows if n)
+    return tuple(Slice(name, n, int(h), h / n) for name, n, h in sorted(rows) if n)
 
 
 def worst_group(slices: Iterable[Slice]) -> Slice | None:

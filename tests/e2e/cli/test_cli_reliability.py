@@ -14,6 +14,7 @@ from run_tools import Arena
 
 from arena.identity import question_id, rng_for
 from arena.items import Case, Gold, Item, Variant
+from arena.leaderboard.summary import summarise
 from arena.log.reader import RunReader
 from arena.reliability.variants import null_variants, stability_variants
 from arena.tasks import load_golds, load_units, reliability_ids
@@ -166,3 +167,18 @@ def test_filtering_and_resuming_change_no_order(arena: Arena) -> None:
     assert said.code == 0
     assert "already recorded" in said.err
     assert shown_orders("whole") == whole
+
+
+def test_figures_do_not_depend_on_the_order_in_which_answers_came_in(arena: Arena) -> None:
+    import gzip
+    import random
+
+    assert (
+        arena("eval", "--model", "random", "--domain", "intent", "--reliability", "--probes", "--out", "run").code == 0
+    )
+    before = RunReader(Path("run")).summary
+    log = Path("run/decisions.jsonl.gz")
+    lines = gzip.decompress(log.read_bytes()).splitlines(keepends=True)
+    random.Random(5).shuffle(lines)
+    log.write_bytes(gzip.compress(b"".join(lines)))
+    assert summarise(RunReader(Path("run"))) == before

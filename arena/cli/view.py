@@ -27,12 +27,13 @@ def command(
     from arena.view.server import HOST, bind, require, serve
 
     require()
-    from arena.log.reader import CONFIG
+    from urllib.parse import quote
+
     from arena.view.runs import Runs
 
     only = Runs(root).only
     with bind(port) as sock:
-        url = f"http://{HOST}:{sock.getsockname()[1]}/" + (f"run/{only}" if only and (root / CONFIG).is_file() else "")
+        url = f"http://{HOST}:{sock.getsockname()[1]}/" + (f"run/{quote(only)}" if only is not None else "")
         if as_json:
             from arena.identity import dump
 

@@ -215,3 +215,12 @@ def test_version_and_help(arena: Arena) -> None:
 
 def test_completion_is_offered(arena: Arena) -> None:
     assert "--install-completion" in arena("--help").out
+
+
+def test_latency_is_published_from_the_serial_lane_alone(arena: Arena) -> None:
+    fast = arena("eval", *FAST, "-t", "T1", "--json", "--concurrency", "4").json
+    serial = arena("eval", *FAST, "-t", "T1", "--json", "--concurrency", "4", "--lane", "latency").json
+    assert (fast["lane"], serial["lane"]) == ("throughput", "latency")
+    assert set(fast["metrics"]["latency_s"].values()) == {None}
+    assert 0 < serial["metrics"]["latency_s"]["p50"] <= serial["metrics"]["latency_s"]["p99"] < 5
+    assert fast["cells"] == serial["cells"]

@@ -8,7 +8,7 @@ named in ``INK`` so that a page can map them to its theme.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -160,36 +160,48 @@ def _top(highs: Iterable[float], most: float) -> float:
 def place_labels(points: list[dict[str, Any]], tops: tuple[float, float], size: tuple[int, int]) -> None:
     """Give each point ``label``, ``label_c``, ``label_r`` (data units), where it meets no other label or mark.
 
-    Ranked rows choose first. A label that fits nowhere is left out: its mark still says it on hover.
+    Ranked rows choose first, and may lie on an interval where nothing else is free. A label that fits nowhere is
+    left out: its mark still says it on hover.
     """
     (c_top, r_top), (width, height) = tops, size
 
     def pixel(c: float, r: float) -> tuple[float, float]:
         return c / c_top * width, (1 - r / r_top) * height
 
-    marks = [(*pixel(p["c"], p["r"]),) for p in points]
-    taken = [(x - 7, y - 7, x + 7, y + 7) for x, y in marks]
+    marks = [pixel(p["c"], p["r"]) for p in points]
+    taken: list[Box] = [(x - 7, y - 7, x + 7, y + 7) for x, y in marks]
+    whiskers: list[Box] = []
     for point, (x, y) in zip(points, marks, strict=True):
         left, bottom = pixel(point["c_low"], point["r_low"])
         right, top = pixel(point["c_high"], point["r_high"])
-        taken += [(left, y - 1, right, y + 1), (x - 1, top, x + 1, bottom)]
-    order = sorted(range(len(points)), key=lambda i: (points[i]["colour"] == INK["grey"], -points[i]["c"], i))
-    for point in points:
+        whiskers += [(left, y - 1, right, y + 1), (x - 1, top, x + 1, bottom)]
         point["label"] = ""
-    for i in order:
-        x, y = marks[i]
-        wide = 6.6 * len(points[i]["name"])
-        for dx, dy in ((10, -10), (10, 11), (-10 - wide, -10), (-10 - wide, 11), (10, -26), (10, 27), (-wide / 2, -26)):
-            box = (x + dx, y + dy - 8, x + dx + wide, y + dy + 8)
-            inside = box[0] >= 0 and box[1] >= 0 and box[2] <= width + 40 and box[3] <= height
-            if inside and not any(_meet(box, other) for other in taken):
-                taken.append(box)
-                label_c, label_r = (x + dx) / width * c_top, (1 - (y + dy) / height) * r_top
+    for i in sorted(range(len(points)), key=lambda i: (points[i]["colour"] == INK["grey"], -points[i]["c"], i)):
+        boxes = list(_label_boxes(marks[i], 6.6 * len(points[i]["name"]), size))
+        ranked = points[i]["colour"] != INK["grey"]
+        for blocked in ([*taken, *whiskers], taken) if ranked else ([*taken, *whiskers],):
+            free = next((box for box in boxes if not any(_meet(box, other) for other in blocked)), None)
+            if free is not None:
+                taken.append(free)
+                label_c, label_r = free[0] / width * c_top, (1 - (free[1] + 8) / height) * r_top
                 points[i] |= {"label": points[i]["name"], "label_c": label_c, "label_r": label_r}
                 break
 
 
-def _meet(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
+Box = tuple[float, float, float, float]
+"""Left, top, right, bottom in pixels."""
+
+
+def _label_boxes(mark: tuple[float, float], wide: float, size: tuple[int, int]) -> Iterator[Box]:
+    """Places for a label beside its mark, best first, as far as they lie in the plot."""
+    (x, y), (width, height) = mark, size
+    for dx, dy in ((10, -10), (10, 11), (-10 - wide, -10), (-10 - wide, 11), (10, -26), (10, 27), (-wide / 2, -26)):
+        box = (x + dx, y + dy - 8, x + dx + wide, y + dy + 8)
+        if box[0] >= 0 and box[1] >= 0 and box[2] <= width + 40 and box[3] <= height:
+            yield box
+
+
+def _meet(a: Box, b: Box) -> bool:
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 

@@ -87,15 +87,16 @@ def state_view(reader: RunReader, body: Row, whole: bool) -> dict[str, Any]:
     except ArenaError as error:
         return {"fields": [], "text": "", "cut": 0, "missing": error.message}
     shown = state if isinstance(state, str) else pretty(state)
-    fields: list[tuple[str, str, bool]] = []
-    if isinstance(state, dict) and state:
-        fields = [(key, text(value) if _short(value) else pretty(value), _short(value)) for key, value in state.items()]
+    fields = [(key, *_field(value)) for key, value in state.items()] if isinstance(state, dict) else []
     cut = 0 if whole else max(0, len(shown) - STATE_SHOWN)
     return {"fields": [] if cut else fields, "text": shown[: len(shown) - cut], "cut": cut, "missing": None}
 
 
-def _short(value: Any) -> bool:
-    return isinstance(value, str | int | float | bool | None) and (not isinstance(value, str) or "\n" not in value)
+def _field(value: Any) -> tuple[str, bool]:
+    """A part of a state as text, and whether it fits a line."""
+    if isinstance(value, str):
+        return value, "\n" not in value
+    return (pretty(value), False) if isinstance(value, dict | list) else (text(value), True)
 
 
 def _step_of(store: Store, row: sqlite3.Row) -> dict[str, Any] | None:

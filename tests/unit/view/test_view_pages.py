@@ -243,6 +243,16 @@ def test_a_damaged_log_is_said_on_the_page(tmp_path: Path) -> None:
     assert "decisions.jsonl:2" in html
 
 
+def test_a_state_of_many_parts_is_shown_part_by_part(tmp_path: Path) -> None:
+    state = {"goal": "Buy it", "text": "one\ntwo", "left": 3, "list": ["x"]}
+    write_run(tmp_path / "runs" / "parts", [decision("u0", state=state)])
+    client = Client(tmp_path / "runs")
+    html = client.get(links(client.get("/run/parts/decisions").text)[0]).text
+    assert "<dt>goal</dt><dd>Buy it</dd>" in html
+    assert '<pre tabindex="0">one\ntwo</pre>' in html
+    assert "<dt>left</dt><dd>3</dd>" in html
+
+
 def test_the_state_is_cut_and_shown_whole_on_demand(tmp_path: Path) -> None:
     rows = [decision("u0", state="word " * 6000 + "END-OF-STATE")]
     write_run(tmp_path / "runs" / "long", rows)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from functools import lru_cache
 from importlib.metadata import version
 from typing import Any
 
@@ -101,7 +100,6 @@ async def _wait(task: asyncio.Future[Any]) -> Any:
     return await task
 
 
-@lru_cache(maxsize=1)
 def versions() -> dict[str, str]:
     """What decides how a page looks: ``browser`` (its version), ``playwright`` and ``fonts`` (a hash).
 

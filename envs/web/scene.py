@@ -19,10 +19,8 @@ INSTRUCTIONS = "Which action comes next to reach the goal?"
 Phase = Literal["teacher", "free"]
 
 
-def scene_of(
-    t: int, observation: Observation, values: Sequence[str], history: Sequence[str], *, gold: Sequence[str] = ()
-) -> GoldStep:
-    """A scene of a live page: its table of options; ``gold`` is empty off the recording."""
+def scene_of(t: int, observation: Observation, values: Sequence[str], history: Sequence[str]) -> GoldStep:
+    """A scene of a live page: its table of options, and no gold yet."""
     return GoldStep(
         t=t,
         sem_hash=observation.sem_hash,
@@ -31,8 +29,8 @@ def scene_of(
         text=observation.text,
         viewport=observation.viewport,
         table=build_table(observation, values),
-        gold=tuple(gold),
-        action=gold[0] if gold else "",
+        gold=(),
+        action="",
         history=tuple(history),
     )
 

@@ -143,14 +143,16 @@ class GraphStage:
 
     async def probe(self, conditions: Sequence[JSON]) -> list[JSON]:
         """The recorded facts: those of the trail at this state, or of the end."""
+        if not conditions:
+            return []
         end = self.recording.end_state
         known = self.recording.conditions or {}
         for group in ("key_nodes", "forbidden"):
-            if conditions and list(conditions) == known.get(group):
+            if list(conditions) == known.get(group):
                 return list(end["trail"][self._at][group])
         if list(conditions) == known.get("final"):
             return list(end["final"])
-        return []
+        raise Failure("harness", f"the recording has no facts for the conditions {list(conditions)}")
 
     async def screenshot(self) -> bytes | None:
         """There is no picture."""

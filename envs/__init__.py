@@ -15,7 +15,10 @@ from arena.session import Environment
 ENVS: Registry[Callable[..., Environment]] = Registry(
     "environment",
     "arena.envs",
-    {"web/replay-v1": "arena.envs.web:open_environment"},
+    {
+        "web/replay-v1": "arena.envs.web:open_environment",
+        "tools/sandbox-v1": "arena.envs.tools:open_environment",
+    },
 )
 
 register_when_imported()

@@ -12,7 +12,7 @@ import argparse
 import re
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import orjson
@@ -155,15 +155,15 @@ def accepted_fit(question: Choice | Score | Noul, gold: Gold) -> bool:
 def _episodes(folder: Path, definition: Definition) -> tuple[dict[str, str], Cells, list[str]]:
     files: dict[str, str] = {}
     found: list[tuple[str, str, str, LockedUnit]] = []
-    for path in sorted((folder / definition.data).glob("*.zip")):
+    for path in sorted(path for path in (folder / definition.data).glob("*") if path.suffix in _RECORDINGS):
         relative = path.relative_to(folder).as_posix()
-        name, tier, split, group, steps = _manifest(path)
+        name, tier, split, group, steps = _RECORDINGS[path.suffix](path)
         if tier not in definition.tier_names or split not in definition.splits:
             raise UsageError(f"{relative}: tier {tier!r}, split {split!r} are not declared in {definition.name}.toml")
         files[relative] = sha256_file(path)
         found.append((tier, split, name, LockedUnit(sha256=files[relative], path=relative, steps=steps, group=group)))
     if not found:
-        raise MissingNeed(f"{folder / definition.data} holds no recording (*.zip)")
+        raise MissingNeed(f"{folder / definition.data} holds no recording (*{', *'.join(_RECORDINGS)})")
     names = [name for _, _, name, _ in found]
     if twice := {name for name in names if names.count(name) > 1}:
         raise UsageError(f"{definition.data}: the id {min(twice)!r} is used twice")
@@ -177,8 +177,12 @@ def _episodes(folder: Path, definition: Definition) -> tuple[dict[str, str], Cel
     return files, cells, [f"{name}#{step}" for name, unit in hardest.items() for step in range(unit.steps)]
 
 
-def _manifest(path: Path) -> tuple[str, str, str, str | None, int]:
-    """(id, tier, split, group, number of recorded steps) of a recording.
+Placed = tuple[str, str, str, str | None, int]
+"""(id, tier, split, group, number of recorded steps) of a recording."""
+
+
+def _zipped(path: Path) -> Placed:
+    """Place of a zip.
 
     ``manifest.json`` holds the first four (``group`` may be absent); ``steps.jsonl`` has a line per step.
     """
@@ -188,10 +192,28 @@ def _manifest(path: Path) -> tuple[str, str, str, str | None, int]:
             steps = sum(bool(line) for line in recording.read("steps.jsonl").split(b"\n"))
     except (zipfile.BadZipFile, KeyError, ValueError) as error:
         raise UsageError(f"{path}: not a recording: {error}") from error
+    return _placed(path, manifest, steps)
+
+
+def _plain(path: Path) -> Placed:
+    """Place of a JSON file, which holds its recorded steps under ``recorded``."""
+    try:
+        body = load(path.read_bytes())
+        steps = len(body["recorded"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"{path}: not a recording: {error!r}") from error
+    return _placed(path, body, steps)
+
+
+def _placed(path: Path, manifest: dict[str, JSON], steps: int) -> Placed:
     lacking = [key for key in ("id", "tier", "split") if not isinstance(manifest.get(key), str)]
     if lacking:
-        raise UsageError(f"{path}: manifest.json lacks {', '.join(lacking)}")
+        raise UsageError(f"{path}: its manifest lacks {', '.join(lacking)}")
     return manifest["id"], manifest["tier"], manifest["split"], manifest.get("group"), steps
+
+
+_RECORDINGS: dict[str, Callable[[Path], Placed]] = {".zip": _zipped, ".json": _plain}
+"""Suffix of a recording -> what reads its place."""
 
 
 def changes(old: Lock, new: Lock) -> list[str]:

@@ -42,6 +42,14 @@ def _browser() -> str:
     return f"{browser_version(path)} at {path}"
 
 
+def _sandbox() -> str:
+    from arena.envs.tools.backends import open_backend
+    from arena.envs.tools.environment import IMAGE
+
+    with open_backend("auto", image=IMAGE, notice=lambda _: None) as backend:
+        return f"{backend.kind}, isolation {backend.isolation}, {backend.check.engine}"
+
+
 def _cache() -> str:
     from arena.log.cache import ResponseCache, cache_path
     from arena.records import ModelCard
@@ -63,6 +71,7 @@ CHECKS: dict[str, tuple[Callable[[], str], str]] = {
     "default model": (_default_model, "pip install sparrow-decider==0.2.0"),
     "frozen data": (_data, "git checkout, or reinstall the package"),
     "browser": (_browser, "make browser"),
+    "sandbox": (_sandbox, "make engine, then: arena sandbox build (arena sandbox doctor says more)"),
     "response cache": (_cache, "set ARENA_CACHE to a folder you may write"),
     "disk": (_disk, "free some space"),
 }
@@ -77,7 +86,7 @@ def _run() -> Iterator[dict[str, str | bool]]:
 
 
 def command(as_json: Annotated[bool, typer.Option("--json", help="One JSON array on stdout.")] = False) -> None:
-    """Check this machine: interpreter, default model, frozen data, browser, cache, disk.
+    """Check this machine: interpreter, default model, frozen data, browser, sandbox, cache, disk.
 
     Exit code 4 when something is missing. Example: arena doctor
     """

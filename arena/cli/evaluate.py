@@ -63,6 +63,9 @@ def command(
         list[str] | None,
         typer.Option("--env", "-E", metavar="[ENV:]KEY=VALUE", help="Option of an environment, e.g. mode=free."),
     ] = None,
+    sandbox: Annotated[
+        str | None, typer.Option(metavar="KIND", help="Boxes of the domain tools: auto, docker, bwrap or sim.")
+    ] = None,
     reliability: Annotated[bool, typer.Option("--reliability", help="Also measure S, N and R.")] = False,
     orders: Annotated[int, typer.Option(min=2, help="Option orders; not 12: the row is partial.")] = 12,
     per_domain: Annotated[int, typer.Option(min=1, help="Reliability items per domain; not 50: partial.")] = 50,

@@ -22,6 +22,7 @@ from arena.cli import (
     prereg,
     publish,
     replay,
+    sandbox,
     score,
     submit,
     view,
@@ -75,6 +76,7 @@ app.add_typer(submit.app, name="submit")
 app.add_typer(listing.app, name="list")
 app.add_typer(imports.app, name="import")
 app.add_typer(prereg.app, name="prereg")
+app.add_typer(sandbox.app, name="sandbox")
 app.command("doctor")(doctor.command)
 
 

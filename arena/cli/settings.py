@@ -21,6 +21,9 @@ from arena.tasks import domains
 
 DEFAULT_MODEL = "sparrow-nano"
 
+SANDBOXED = "tools/sandbox-v1"
+"""The environment that ``--sandbox`` speaks of."""
+
 _PLAIN = {"model": "model", "split": "split", "limit": "limit", "repeats": "repeats", "lane": "lane"}
 _LISTS = {"domain": "domains", "tier": "tiers", "item": "items"}
 _MODEL = {
@@ -46,6 +49,8 @@ def run_config(flags: Mapping[str, Any], file: Path | None) -> RunConfig:
         given |= {field: flags[flag] for flag, field in names.items() if flag in flags}
     _merge(given, "model_options", {field: _plain(flags[flag]) for flag, field in _MODEL.items() if flag in flags})
     _merge(given, "environment", environment(flags.get("env", ())))
+    if "sandbox" in flags:
+        _merge(given, "environment", {SANDBOXED: {"sandbox": flags["sandbox"]}})
     if extra := pairs(flags.get("model_option", ()), "--model-option"):
         options = given.setdefault("model_options", {})
         _merge(options, "extra", extra)

@@ -1,0 +1,3 @@
+"""Fixtures: see ``sandbox_engines``."""
+
+from sandbox_engines import bwrap_backend, docker_backend, docker_host, image, sandbox_home  # noqa: F401

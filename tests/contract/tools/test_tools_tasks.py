@@ -1,0 +1,158 @@
+"""The frozen tools tasks: solvable, not by luck or laziness, repeatable, and the same in every kind of box."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from arena.envs.check import check_session
+from arena.envs.tools import open_environment
+from arena.envs.tools.environment import ToolsEnvironment
+from arena.envs.tools.pool import SandboxPool
+from arena.envs.tools.sandbox import Backend, Limits, Sandbox
+from arena.envs.tools.sim import SimSandbox
+from arena.envs.tools.snapshot import Snapshot
+from arena.envs.tools.task import Task, read_task
+from arena.identity import dump, rng_for
+from arena.run.freeze_tools import FOLDER, file_bytes
+from arena.run.tool_lint import Graph, lint, session_faults
+from arena.tasks.tools.draft import BOUNDS
+from arena.tasks.tools.generate import TIERS, tasks
+from arena.types import JSON
+from arena.verifiers.tools import verify
+
+PATHS = sorted(FOLDER.glob("*.json"))
+TASKS = {path.stem: read_task(path)[0] for path in PATHS}
+CELLS = sorted({(task.tier, task.family) for task in TASKS.values()})
+
+
+@pytest.fixture(scope="module")
+def sim() -> Iterator[ToolsEnvironment]:
+    """The environment on simulated boxes."""
+    environment = open_environment(sandbox="sim")
+    yield environment
+    asyncio.run(environment.aclose())
+
+
+@pytest.fixture(scope="module")
+def sim_box() -> Iterator[Sandbox]:
+    """A simulated box."""
+    with SimSandbox(Limits()) as box:
+        yield box
+
+
+def test_the_files_are_what_the_generator_writes() -> None:
+    """Byte for byte, but for what was observed."""
+    made = {body["id"]: body for body in tasks()}
+    assert made.keys() == TASKS.keys()
+    for path in PATHS:
+        seen = [step.model_dump(mode="json") for step in TASKS[path.stem].recorded]
+        assert path.read_bytes() == file_bytes({**made[path.stem], "recorded": seen}), path.name
+
+
+def test_there_are_enough_of_every_kind() -> None:
+    split = Counter(task.split for task in TASKS.values())
+    assert split["test"] >= 120
+    assert split["dev"] >= 25
+    assert len({task.family for task in TASKS.values()}) >= 6
+    assert {tier for tier, _ in CELLS} == set(TIERS) == set(BOUNDS)
+
+
+SHAPES = {"T0": (4, 4, 2, 2), "T1": (6, 8, 3, 5), "T2": (8, 12, 4, 10), "T3": (10, 20, 6, 15), "T4": (8, 16, 4, 12)}
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_task_has_the_size_of_its_tier(name: str) -> None:
+    task = TASKS[name]
+    fewest, most, shortest, longest = SHAPES[task.tier]
+    assert fewest <= len(task.tools) <= most
+    assert shortest <= min(map(len, task.oracles))
+    assert len(task.recorded) == len(task.oracles[0]) <= longest
+
+
+def test_no_two_tasks_are_the_same() -> None:
+    seen = Counter(dump([task.goal, {k: f.model_dump() for k, f in task.files.items()}]) for task in TASKS.values())
+    assert max(seen.values()) == 1
+
+
+@pytest.mark.parametrize("tier, family", CELLS)
+def test_tasks_hold_what_they_promise(tier: str, family: str, sim_box: Sandbox, sim: ToolsEnvironment) -> None:
+    """Oracles win, decoys and random walks lose, every tool runs; three sessions show the same."""
+    chosen = [task for task in TASKS.values() if (task.tier, task.family) == (tier, family)]
+    wins = tries = 0
+    for task in chosen:
+        faults, won = lint(task, sim_box, 40)
+        assert faults == [], task.id
+        wins, tries = wins + won, tries + 40
+    assert wins <= 5 * BOUNDS[tier] * tries + 1
+    first = chosen[0]
+    assert asyncio.run(session_faults(sim, str(FOLDER / f"{first.id}.json"), first)) == []
+
+
+def test_the_environment_keeps_the_contract(sim: ToolsEnvironment) -> None:
+    for name in ("flaky-t4-01", "logs-t2-01", "gate-t4-02"):
+        assert asyncio.run(check_session(sim, str(FOLDER / f"{name}.json"), verifier=verify)) == []
+    asking = open_environment(sandbox="sim", progress=True)
+    assert asyncio.run(check_session(asking, str(FOLDER / "flaky-t4-01.json"), verifier=verify)) == []
+
+
+def _portable(task: Task, snapshot: Snapshot) -> JSON:
+    """An end state without the bytes of databases, which differ between versions of sqlite."""
+    bases = {path for path, file in task.files.items() if file.sql is not None}
+    names = {path.rsplit("/", 1)[-1] for path in bases}
+    return {
+        path: (entry.kind, entry.mode, b"" if path.rsplit("/", 1)[-1] in names else entry.data)
+        for path, entry in snapshot.entries.items()
+    }
+
+
+def _agree(task: Task, real: Sandbox, sim_box: Sandbox) -> None:
+    """The oracles' ends, the decoys and some random walks: the same deeds, states and verdicts in both boxes."""
+    rng = rng_for("agree", task.id)
+    options = sorted(task.options())
+    walks = [
+        task.oracles[0],
+        *task.decoys[:3],
+        *([rng.choice(options) for _ in range(task.max_steps)] for _ in range(2)),
+    ]
+    one, two = Graph(task, real), Graph(task, sim_box)
+    for walk in walks:
+        (deeds, verdict), (same_deeds, same_verdict) = one.play(walk), two.play(walk)
+        assert deeds == same_deeds, (task.id, walk)
+        assert verdict == same_verdict, (task.id, walk)
+        at, there = one.start, two.start
+        for deed in deeds:
+            at, there = one.step(at, deed.tool)[0], two.step(there, deed.tool)[0]
+            assert _portable(task, one._states[at[0]]) == _portable(task, two._states[there[0]]), (task.id, walk)
+
+
+def _check_real(backend: Backend, tier: str, family: str, sim_box: Sandbox, count: int) -> None:
+    chosen = [task for task in TASKS.values() if (task.tier, task.family) == (tier, family)][:count]
+    environment = open_environment()
+    environment._pool = SandboxPool(backend)
+    with backend.sandbox() as real:
+        for task in chosen:
+            _agree(task, real, sim_box)
+            assert asyncio.run(session_faults(environment, str(_path(task)), task, times=1)) == []
+
+
+def _path(task: Task) -> Path:
+    return FOLDER / f"{task.id}.json"
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("tier, family", CELLS)
+def test_bubblewrap_agrees(bwrap_backend: Backend, tier: str, family: str, sim_box: Sandbox) -> None:
+    """What was recorded on the simulation is what a real box shows."""
+    _check_real(bwrap_backend, tier, family, sim_box, 2)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("tier, family", [cell for cell in CELLS if cell[0] in ("T2", "T3", "T4")])
+def test_docker_agrees(docker_backend: Backend, tier: str, family: str, sim_box: Sandbox) -> None:
+    """As for bubblewrap, one task each: a container answers in 50 ms."""
+    _check_real(docker_backend, tier, family, sim_box, 1)

@@ -21,7 +21,7 @@ from arena.leaderboard.statistics import Draws, bootstrap_means, wilson
 from arena.log.reader import Row
 
 CEILING_SKILL = 0.5
-EPISODE_FIELDS = ("id", "unit", "group", "ending", "claimed", "truncated", "flags", "key_nodes")
+EPISODE_FIELDS = ("id", "unit", "group", "ending", "claimed", "truncated", "flags", "key_nodes", "error")
 MAX_INFRA_RATE = 0.01
 
 
@@ -122,14 +122,19 @@ def _episodes(data: CellData, row: dict[str, Any]) -> Any:
     won = sum(episode["ending"] == "success" for episode in episodes)
     nodes = [episode["key_nodes"] for episode in episodes if episode["key_nodes"] is not None]
     steps = bootstrap_means(np.asarray(data.right, dtype=float), data.groups()) if len(data.right) else None
-    interval = wilson(won, n)
+    failed = sum(episode["error"] is not None for episode in episodes)
+    if any(episode["ending"] == "not_evaluated" and episode["error"] is None for episode in episodes):
+        # A walk that follows the recording whatever the model says (mode=teacher) has no end of its own.
+        rate, interval = None, None
+    else:
+        rate, interval = won / n, wilson(won, n)
     row |= {
-        "accuracy": won / n,
-        "success": won / n,
-        "success_ci95": [interval.low, interval.high],
+        "accuracy": rate,
+        "success": rate,
+        "success_ci95": None if interval is None else [interval.low, interval.high],
         "step_accuracy": None if steps is None else float(steps.estimate[0]),
         "step_ci95": None if steps is None else [steps.interval(0).low, steps.interval(0).high],
-        "infra_rate": sum(episode["ending"] in ("error", "not_evaluated") for episode in episodes) / n,
+        "infra_rate": failed / n,
         "claimed_unverified": sum(e["claimed"] is not None and e["ending"] == "failure" for e in episodes) / n,
         "truncated": sum(episode["truncated"] for episode in episodes) / n,
         "off_tape": sum("off_tape" in episode["flags"] for episode in episodes) / n,

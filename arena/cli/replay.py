@@ -73,7 +73,7 @@ def command(
 
 
 def _list_units(reader: RunReader, wrong: bool, as_json: bool) -> None:
-    from arena.cli.render import console, table
+    from arena.cli.render import console, listing
     from arena.identity import dump
     from arena.run.replay import units
 
@@ -83,7 +83,7 @@ def _list_units(reader: RunReader, wrong: bool, as_json: bool) -> None:
         return
     columns = ("unit", "tier", "ending", "right", "note")
     out = console()
-    out.print(table(columns, [[str(row[c]) for c in columns] for row in rows[:UNITS_SHOWN]]))
+    out.print(listing(columns, [[str(row[c]) for c in columns] for row in rows[:UNITS_SHOWN]]))
     if len(rows) > UNITS_SHOWN:
         out.print(f"... and {len(rows) - UNITS_SHOWN} more (--json lists all, --wrong only what went wrong)")
     if rows:

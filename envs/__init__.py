@@ -1,7 +1,7 @@
 """Environments over sessions: web pages, tool sandboxes, games.
 
 ``ENVS`` maps a versioned id to a factory of ``arena.session.Environment``; nothing heavy is imported
-before one is opened. Gymnasium knows ``arena/web-replay-v1`` after this import, whichever comes first.
+before one is opened. Gymnasium knows them after this import, whichever comes first.
 """
 
 from __future__ import annotations

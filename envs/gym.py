@@ -3,7 +3,8 @@
 ``gymnasium.make("arena/web-replay-v1", episode=PATH)``. The default follows the baked walk without a browser
 (``backend="graph"``, ``mode="teacher"``); ``backend="browser", mode="free"`` acts on the live page. The reward of a
 step is 1 / (gold steps) for a right decision, so a flawless episode returns 1. What a verifier needs stands
-in the last ``info``.
+in the last ``info``. ``arena/tools-sandbox-v1`` plays a task in boxes (``sandbox="docker"``, ``bwrap``, ``sim`` or
+``auto``).
 """
 
 from __future__ import annotations
@@ -82,14 +83,21 @@ class LoopThread:
         self._loop.close()
 
 
-def shipped_episode() -> str:
-    """Path of the first episode that comes with the package.
+SHIPPED = {"web/replay-v1": ("web", "*.web.zip"), "tools/sandbox-v1": ("tools", "*.json")}
+"""Environment -> where its shipped episodes lie."""
+
+
+def shipped_episode(env: str = "web/replay-v1") -> str:
+    """Path of the first episode of an environment that comes with the package.
 
     Raises:
         MissingNeed: the package holds none.
     """
-    folder = Path(__file__).resolve().parent.parent / "tasks" / "data" / "web" / "episodes"
-    found = sorted(folder.glob("*.web.zip"))
+    name, pattern = SHIPPED.get(env, ("", ""))
+    if not name:
+        raise MissingNeed(f"no episode of {env} comes with the package", hint="pass episode=PATH")
+    folder = Path(__file__).resolve().parent.parent / "tasks" / "data" / name / "episodes"
+    found = sorted(folder.glob(pattern))
     if not found:
         raise MissingNeed(f"{folder} holds no episode", hint="reinstall the package, or pass episode=PATH")
     return str(found[0])
@@ -114,11 +122,12 @@ class DecisionEnv(gymnasium.Env[Observation, np.int64]):
         backend: str = "graph",
         render_mode: str | None = None,
         question: str = "action",
+        sandbox: str = "auto",
     ) -> None:
         if render_mode not in (None, "ansi"):
             raise UsageError(f"render_mode {render_mode!r}; known: ansi")
         self.render_mode = render_mode
-        self.episode = str(Path(episode).resolve()) if episode else shipped_episode()
+        self.episode = str(Path(episode).resolve()) if episode else shipped_episode(env)
         self.question = question
         self.action_space = spaces.Discrete(MAX_OPTIONS)
         self.observation_space = spaces.Dict(
@@ -130,7 +139,9 @@ class DecisionEnv(gymnasium.Env[Observation, np.int64]):
             }
         )
         self._loop: LoopThread | None = LoopThread()
-        self._environment: Environment = ENVS.get(env)(mode=mode, backend=backend, screenshots=False)
+        boxed = env.startswith("tools/")
+        options = {"sandbox": sandbox} if boxed else {"mode": mode, "backend": backend, "screenshots": False}
+        self._environment: Environment = ENVS.get(env)(**options)
         self._session: Session | None = None
         self._turn: Turn | None = None
         self._gold_steps = 1

@@ -1,4 +1,4 @@
-"""Registers ``arena/web-replay-v1`` with Gymnasium once Gymnasium is imported, and not before.
+"""Registers the environments with Gymnasium once Gymnasium is imported, and not before.
 
 Gymnasium takes a third of a second to import and most commands never need it; it has no entry points any more.
 So the import of ``arena.envs`` registers at once where Gymnasium is already loaded, and else waits for it.
@@ -13,7 +13,8 @@ from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
 
-NAME = "arena/web-replay-v1"
+NAMES = {"arena/web-replay-v1": "web/replay-v1", "arena/tools-sandbox-v1": "tools/sandbox-v1"}
+"""Gymnasium's name -> the environment's id."""
 REGISTRATION = "gymnasium.envs.registration"
 
 
@@ -21,8 +22,9 @@ def register_gymnasium() -> None:
     """Register with Gymnasium (imports it). A second call does nothing."""
     from gymnasium.envs.registration import register, registry
 
-    if NAME not in registry:
-        register(NAME, entry_point="arena.envs.gym:DecisionEnv")
+    for name, env in NAMES.items():
+        if name not in registry:
+            register(name, entry_point="arena.envs.gym:DecisionEnv", kwargs={"env": env})
 
 
 class _Then(Loader):

@@ -28,8 +28,13 @@ from arena.tasks.floors import floors_path, recordings_digest
 SEEDS = 20
 ENVIRONMENT: dict[str, dict[str, Any]] = {
     "web/replay-v1": {"mode": "free", "screenshots": False},
+    "tools/sandbox-v1": {"sandbox": "sim"},
 }
-"""How an environment is opened so that an episode is played by the policy alone."""
+"""How an environment is opened so that an episode is played by the policy alone.
+
+Tools are played on the simulation: a trivial policy draws from the id of the ask, never from what it shows, and the
+contract tests of the tasks hold that every kind of box gives the same deeds, states and verdicts.
+"""
 
 
 def policies() -> list[tuple[str, int]]:
@@ -41,6 +46,7 @@ async def measure(name: str, tier: str, sessions: int) -> dict[str, Any]:
     """Episodes played and won per policy on one tier, and the recordings they were played on."""
     played: Counter[str] = Counter()
     won: Counter[str] = Counter()
+    env = str(domain(name).env)
     for policy, seed in policies():
         with TemporaryDirectory() as folder:
             config = RunConfig(
@@ -48,7 +54,7 @@ async def measure(name: str, tier: str, sessions: int) -> dict[str, Any]:
                 model_options={"seed": seed} if seed else {},
                 domains=(name,),
                 tiers=(tier,),
-                environment=ENVIRONMENT,
+                environment={env: ENVIRONMENT[env]},
             )
             result = await evaluate(config, Operation(out=Path(folder) / "run", sessions=sessions), Reporter())
             assert result.folder is not None

@@ -203,3 +203,18 @@ def test_no_recording_and_no_such_domain(tmp_path: Path, capsys: pytest.CaptureF
         lock(tmp_path, "nothing")
     assert main(["nothing", "--folder", str(tmp_path)]) == 2
     assert "error: " in capsys.readouterr().err
+
+
+def test_a_recording_may_be_a_plain_file(tmp_path: Path) -> None:
+    made.write_episodes(tmp_path)
+    plain = tmp_path / "pages/episodes/e5.json"
+    plain.write_text('{"id": "e5", "tier": "T4", "split": "test", "recorded": [{}, {}]}', "utf-8")
+    lock(tmp_path, "pages")
+    locked = read_lock(tmp_path, "pages")
+    assert locked is not None
+    assert locked.cells["T4"]["test"]["e5"].path == "pages/episodes/e5.json"
+    assert locked.reliability_ids[-2:] == ("e5#0", "e5#1")
+    for text in ("no json", "[]", '{"recorded": []}', '{"id": "e5", "tier": "T4", "split": "test"}'):
+        plain.write_text(text, "utf-8")
+        with pytest.raises(UsageError, match=r"not a recording|its manifest lacks"):
+            lock(tmp_path, "pages", "9.0.0")

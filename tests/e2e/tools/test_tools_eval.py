@@ -1,0 +1,97 @@
+"""``arena eval --domain tools``: in boxes, on the simulation, and where neither engine is; and ``arena sandbox``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from run_tools import Arena
+
+from arena.envs.tools import backends
+from arena.envs.tools.backends import Finding
+from arena.envs.tools.environment import IMAGE
+from arena.errors import MissingNeed
+from arena.log.reader import RunReader
+from arena.verifiers.tools import verify
+
+EVAL = ("eval", "--model", "sparrow-nano", "--domain", "tools", "--tier", "T4", "--limit", "2", "--json")
+
+
+def test_a_run_says_what_isolated_it_and_judges_again_without_an_engine(arena: Arena) -> None:
+    said = arena(*EVAL, "--sandbox", "sim")
+    assert said.code == 0, said.err
+    assert "isolation simulated" in said.err
+    reader = RunReader(Path(said.json["run"]))
+    identity = reader.config["resolved"]["environments"]["tools/sandbox-v1"]
+    assert identity["isolation"] == "simulated"
+    assert identity["check"]["kind"] == "sim"
+    rows = list(reader.episode_rows())
+    assert len(rows) == 2
+    for row in rows:
+        assert verify(row["verify"], row["end_state"], row["claimed"]).ending == row["ending"]
+        assert {"observe_ms", "decide_ms", "act_ms"} <= row["steps"][0]["timing"].keys()
+        assert all("exec_ms" in step["view"]["last"] for step in row["steps"][1:])
+
+
+@pytest.mark.engine
+@pytest.mark.usefixtures("image", "bwrap_backend")
+def test_a_run_in_bubblewrap(arena: Arena) -> None:
+    said = arena(*EVAL, "--sandbox", "bwrap")
+    assert said.code == 0, said.err
+    found = RunReader(Path(said.json["run"])).config["resolved"]["environments"]["tools/sandbox-v1"]
+    assert found["isolation"].startswith("namespaces")
+    assert found["check"]["problems"] == []
+
+
+@pytest.mark.engine
+@pytest.mark.usefixtures("docker_host", "image", "docker_backend")
+def test_a_run_in_docker(arena: Arena) -> None:
+    said = arena(*EVAL, "--sandbox", "docker")
+    assert said.code == 0, said.err
+    found = RunReader(Path(said.json["run"])).config["resolved"]["environments"]["tools/sandbox-v1"]
+    assert found["isolation"] == "container"
+
+
+def test_without_any_engine_nothing_runs(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(*_: object) -> None:
+        raise MissingNeed("not here")
+
+    monkeypatch.setattr(backends, "_docker", none)
+    monkeypatch.setattr(backends, "BwrapBackend", none)
+    said = arena(*EVAL)
+    assert said.code == 4
+    assert "no sandbox can run here" in said.err
+    assert "never run on the host" in said.json["error"]["message"]
+    assert arena(*EVAL, "--dry-run").code == 0
+
+
+def test_an_unknown_sandbox_is_a_usage_error(arena: Arena) -> None:
+    said = arena(*EVAL, "--sandbox", "dokcer")
+    assert said.code == 2
+    assert "docker" in said.err
+
+
+def test_build_gc_and_doctor(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
+    def report(image: str) -> list[Finding]:
+        assert image == IMAGE
+        return [Finding(name="sandbox bwrap", ok=False, detail="no bwrap", hint="install it")]
+
+    monkeypatch.setattr(backends, "collect_garbage", list)
+    monkeypatch.setattr(backends, "doctor_report", report)
+    assert arena("sandbox", "gc").out == "0 removed\n"
+    said = arena("sandbox", "doctor")
+    assert said.code == 4
+    assert "fix: install it" in said.out
+    assert arena("sandbox", "doctor", "--json").json == [
+        {"name": "sandbox bwrap", "ok": False, "detail": "no bwrap", "hint": "install it"}
+    ]
+    assert arena("sandbox", "build", "nothing").code == 2
+
+
+@pytest.mark.engine
+@pytest.mark.usefixtures("sandbox_home")
+def test_build_makes_the_image_that_the_tasks_need(arena: Arena) -> None:
+    said = arena("sandbox", "build", "--json")
+    assert said.code == 0, said.err
+    assert said.json["image"] == IMAGE
+    assert len(said.json["sha256"]) == 64

@@ -1,6 +1,6 @@
 """A run's summary, computed from its log alone; the runner writes it and publishing computes it again.
 
-Floats are rounded to ten decimals: a summary must not depend on the order in which answers came in.
+Floats are rounded to twelve significant digits: a summary must not depend on the order in which answers came in.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from arena.reliability.metrics.summary import summarise as metrics
 from arena.tasks import domain, domains, hardest_tier
 from arena.tasks.floors import episode_floors
 
-DECIMALS = 10
+DIGITS = 12
 MAX_BAD_SHARE = 0.05
 """Above this share of failed calls or invalid answers a finished run ends with exit code 1."""
 
@@ -102,9 +102,9 @@ def floors_of(name: str, tier: str) -> dict[str, float]:
 
 
 def rounded(value: Any) -> Any:
-    """The same structure with every float rounded to ten decimals and tuples as lists."""
+    """The same structure with every float rounded to twelve significant digits and tuples as lists."""
     if isinstance(value, float):
-        return round(value, DECIMALS)
+        return float(f"{value:.{DIGITS}g}")
     if isinstance(value, dict):
         return {key: rounded(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

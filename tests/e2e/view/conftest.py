@@ -41,9 +41,9 @@ def served(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator[
         process.stdout.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser(served: Served, chromium: str) -> Iterator[Browser]:
-    """Chromium; started after the runs are made, because its loop would be in the way."""
+    """Chromium; its loop would be in the way of any other, so it starts after the runs and ends with the module."""
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=chromium, args=arguments)

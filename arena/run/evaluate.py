@@ -139,7 +139,7 @@ def model_options(config: RunConfig) -> ModelOptions:
 
 def _check_paid(card: ModelCard, operation: Operation, estimate: Estimate) -> None:
     if card.paid and not operation.allow_paid:
-        usd = "unknown (no price is set)" if estimate.usd is None else f"about {estimate.usd:.2f} USD"
+        usd = "an unknown sum (no price is set)" if estimate.usd is None else f"{estimate.usd:.2f} USD"
         raise UsageError(
             f"{card.name} is a paid endpoint; this run would cost at least {usd} "
             f"for {estimate.decisions} decisions, about {estimate.input_tokens} input tokens",

@@ -19,7 +19,7 @@ from typing import Any
 
 import orjson
 
-from arena.errors import ArenaError, LogCorrupt
+from arena.errors import ArenaError, LogCorrupt, UsageError
 from arena.identity import load, sha256
 from arena.log.reader import DECISIONS, EPISODES, Row, log_file
 from arena.records import SCHEMA
@@ -36,6 +36,7 @@ from arena.view.schema import (
 )
 
 COMMIT_EVERY_S = 0.2
+CREATE_WAIT_S = 10.0
 TAIL = 8192
 """Bytes before the place where reading stopped: a line or two with their ids. They must still be there to read on."""
 
@@ -90,19 +91,36 @@ class RunIndex:
         return db
 
     def _open_or_create(self) -> None:
-        if self.path.exists():
-            try:
-                with closing(self.connect()) as db:
-                    if [row[0] for row in db.execute("SELECT version FROM meta")] == [VERSION]:
-                        return
-            except sqlite3.DatabaseError:
-                pass  # not an index of this version: it is derived data, made anew below
+        """Make sure that there is an index of this version; of two processes one makes it, the other waits."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        until = time.monotonic() + CREATE_WAIT_S
+        while not self._usable():
+            with _sole_builder(self.path) as sole:
+                if sole and not self._usable():
+                    self._create()
+            if not sole:
+                if time.monotonic() > until:
+                    raise UsageError(f"{self.path} is being made by another arena view, and not ready")
+                time.sleep(0.05)
+
+    def _usable(self) -> bool:
+        if not self.path.exists():
+            return False
+        try:
+            with closing(self.connect()) as db:
+                return [row[0] for row in db.execute("SELECT version FROM meta")] == [VERSION]
+        except sqlite3.OperationalError as error:
+            if "no such table" in str(error):
+                return False
+            raise
+        except sqlite3.DatabaseError:
+            return False  # no database at all: derived data, made anew
+
+    def _create(self) -> None:
         for suffix in ("", "-wal", "-shm"):
             self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
         with closing(_writer(self.path)) as db:
-            db.executescript(TABLES)
-            db.execute("INSERT INTO meta VALUES (?)", (VERSION,))
+            db.executescript(f"BEGIN; {TABLES} INSERT INTO meta VALUES ({VERSION}); COMMIT;")
 
     def _stamps(self) -> tuple[Any, ...]:
         return tuple(_stamp(log_file(self.folder, name)) for name, _, _ in LOGS.values())

@@ -24,7 +24,7 @@ from arena.envs.tools.image import Image, verify
 from arena.envs.tools.sandbox import Limits
 from arena.errors import MissingNeed, UnknownName
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("sandbox")]
 
 
 def labelled(backend: DockerBackend, labels: dict[str, str]) -> str:

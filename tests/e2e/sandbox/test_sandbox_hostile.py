@@ -9,7 +9,7 @@ import pytest
 from arena.envs.tools.sandbox import Backend, ExecResult, Sandbox, SeedFile, text_files
 from arena.envs.tools.snapshot import Snapshot, SnapshotLimit
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("sandbox")]
 
 BOMB = "b() { b | b & }; (b); while :; do :; done"
 SPAM = "trap '' TERM HUP INT; while :; do echo spam; done"

@@ -30,7 +30,7 @@ from arena.envs.tools.engine import DockerBackend
 from arena.envs.tools.image import Image
 from arena.envs.tools.sandbox import Backend, Sandbox, SandboxFailure
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("sandbox")]
 
 HARNESS = """
 import sys, time

@@ -16,7 +16,7 @@ from arena.envs.tools.image import verify
 from arena.envs.tools.pool import ResetWarning, SandboxPool
 from arena.envs.tools.sandbox import Backend, text_files
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("sandbox")]
 
 
 FIXTURE = text_files({"a": "1", "b/c": "2"})

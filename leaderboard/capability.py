@@ -71,9 +71,8 @@ def collect(decisions: Iterable[Row], episodes: Iterable[Row]) -> dict[tuple[str
             cells.setdefault(key, CellData(*key)).decision(row)
     for row in episodes:
         key = (row["domain"], row["tier"])
-        slim = {
-            name: row[name] for name in ("id", "unit", "group", "ending", "claimed", "truncated", "flags", "key_nodes")
-        }
+        kept = ("id", "unit", "group", "ending", "claimed", "truncated", "flags", "key_nodes", "error")
+        slim = {name: row[name] for name in kept}
         cells.setdefault(key, CellData(*key)).episodes.append(slim)
     return cells
 

@@ -42,7 +42,7 @@ from arena.run.schedule import Schedule
 from arena.session import Ask, Reply
 from arena.types import Choice
 
-TARGETS = {"decisions_per_s": 3000.0, "growth_mib": 48.0, "items_s": 5.0, "help_s": 0.3}
+TARGETS = {"decisions_per_s": 3000.0, "growth_mib": 8.0, "items_s": 5.0, "help_s": 0.3}
 SMALL, LARGE = 10_000, 200_000
 LETTER = (
     "Dear Sir or Madam, my order {n} has not arrived. The tracking page has shown the same depot for nine days "

@@ -19,7 +19,7 @@ from arena.envs.tools.snapshot import Snapshot
 from arena.envs.tools.task import Task, read_task
 from arena.identity import dump, rng_for
 from arena.run.freeze_tools import FOLDER, file_bytes
-from arena.run.tool_lint import Graph, lint, session_faults
+from arena.run.tool_lint import ROLLOUTS, Graph, lint, session_faults
 from arena.tasks.tools.draft import BOUNDS
 from arena.tasks.tools.generate import TIERS, tasks
 from arena.types import JSON
@@ -79,16 +79,31 @@ def test_no_two_tasks_are_the_same() -> None:
     assert max(seen.values()) == 1
 
 
+def test_the_check_finds_what_is_broken(sim_box: Sandbox) -> None:
+    """A task that is easy, damaged or mislabelled does not pass."""
+    task = TASKS["config-t2-01"]
+    easy = task.model_copy(update={"verify": {**task.verify, "final": [], "may_change": ["*"], "trace": []}})
+    faults, wins = lint(easy, sim_box)
+    assert wins > 50
+    assert any("random walks succeed" in fault for fault in faults)
+    assert any("decoy" in fault for fault in faults)
+    swapped = task.model_copy(update={"oracles": task.decoys})
+    assert any("oracle" in fault and "is a failure" in fault for fault in lint(swapped, sim_box)[0])
+    tools = tuple(tool.model_copy(update={"risk": "read"}) for tool in task.tools)
+    mislabelled = task.model_copy(update={"tools": tools})
+    assert any("says that it reads" in fault for fault in lint(mislabelled, sim_box)[0])
+
+
 @pytest.mark.parametrize("tier, family", CELLS)
 def test_tasks_hold_what_they_promise(tier: str, family: str, sim_box: Sandbox, sim: ToolsEnvironment) -> None:
     """Oracles win, decoys and random walks lose, every tool runs; three sessions show the same."""
     chosen = [task for task in TASKS.values() if (task.tier, task.family) == (tier, family)]
     wins = tries = 0
     for task in chosen:
-        faults, won = lint(task, sim_box, 40)
+        faults, won = lint(task, sim_box)
         assert faults == [], task.id
-        wins, tries = wins + won, tries + 40
-    assert wins <= 5 * BOUNDS[tier] * tries + 1
+        wins, tries = wins + won, tries + ROLLOUTS
+    assert wins <= BOUNDS[tier] * tries
     first = chosen[0]
     assert asyncio.run(session_faults(sim, str(FOLDER / f"{first.id}.json"), first)) == []
 

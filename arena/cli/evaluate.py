@@ -122,6 +122,8 @@ def _run(settings: RunConfig, operation: Operation, dry_run: bool) -> Result:
     from arena.errors import Interrupted
     from arena.run.evaluate import evaluate
 
+    # A shell starts background jobs with SIGINT ignored, and a run that cannot be stopped is no use to anyone.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         return anyio.run(evaluate, settings, operation, reporter_for(sys.stderr), dry_run)

@@ -44,7 +44,8 @@ check: $(VENV)/.dev
 	$(BIN)/mypy -p arena
 	$(BIN)/lint-imports
 
-board: setup browser
+board: setup browser engine
+	$(BIN)/arena sandbox build
 	bash benchmarks/board.sh $(BIN)/arena
 
 clean:

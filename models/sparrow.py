@@ -7,6 +7,7 @@ options as a set: the order shown does not enter.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from math import fsum
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 PACKAGE = "sparrow-decider"
 WEIGHTS = "models/sparrow-nano-general-v1.1.sparrow"
 WEIGHTS_SHA256 = "d1d3ee04cdfa58f325bb7f06b701df92bc29a3debea59743bf14a7a6215ef2e3"
+TEXTS_KEPT = 4096
 MAX_LEVELS = 10
 """The package refuses a score of more levels."""
 
@@ -46,6 +48,10 @@ class SparrowNano:
         # The matrices are small: more BLAS threads only wait for each other, and round differently by core count.
         self._blas = ThreadpoolController()
         self._engine: Engine = Engine.load(str(weights))
+        # A text's pooled vector depends on the text alone, and most of the time goes into its tokens: the state
+        # of one ask, and options that recur, are read once. The vectors, and so the answers, stay the same.
+        static = self._engine.static
+        static._pool = lru_cache(maxsize=TEXTS_KEPT)(static._pool)
         self._window: int = self._engine.static.max_len
         self.card = ModelCard(
             name=name,

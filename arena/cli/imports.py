@@ -97,3 +97,34 @@ def _show(made: Imported) -> None:
     typer.echo(f"left out: {len(made.notices.left_out)}")
     typer.echo(f"run: {made.folder} (imported)")
     typer.echo(f"next: arena score {made.folder}")
+
+
+@app.command("trace")
+def trace(
+    file: Annotated[Path, typer.Argument(metavar="TRACE", help="A jevnav trace (JSONL).")],
+    page: Annotated[Path, typer.Option(help="The page it was recorded on (HTML).")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the episode file.")],
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+) -> None:
+    """Turn a recorded web trace and its page into an episode file that arena can play.
+
+    \b
+    Example:
+      arena import trace demo.trace.jsonl --page app.html -o episodes/
+    """
+    from arena.envs.web.jevnav import import_jevnav
+    from arena.errors import MissingNeed
+    from arena.identity import dump
+
+    for needed in (file, page):
+        if not needed.is_file():
+            raise MissingNeed(f"{needed} is not a file", hint="see: arena import trace --help")
+    out.mkdir(parents=True, exist_ok=True)
+    found = import_jevnav(file, page, out)
+    if as_json:
+        typer.echo(dump({"episode": str(found.path), "steps": found.steps, "left_out": list(found.left_out)}))
+        return
+    typer.echo(f"wrote {found.path}: {found.steps} decisions")
+    for reason in found.left_out:
+        typer.echo(f"left out: {reason}")
+    typer.echo(f"check it: python -m arena.envs.web.check {found.path}")

@@ -21,6 +21,7 @@ from arena.cli import (
     plot,
     prereg,
     publish,
+    reliability,
     replay,
     sandbox,
     score,
@@ -66,6 +67,7 @@ def root(
 
 app.command("eval")(evaluate.command)
 app.command("replay")(replay.command)
+app.command("reliability")(reliability.command)
 app.command("score")(score.command)
 app.command("compare")(compare.command)
 app.command("export")(export.command)

@@ -38,9 +38,9 @@ from arena.envs.tools.streams import Capture
 
 AGENT = f"{AGENT_UID}:{AGENT_UID}"
 IDLE = "1001:1001"
-SUSPICIOUS_RC = 126
-"""From here on a return code may mean a signal or a broken runtime: look at the processes."""
-
+SIGNALLED = 128
+"""Above this a return code says that a signal ended the command."""
+ALIVE = "alive"
 KILL_TRIES = 3
 KILL_PAUSE_S = 0.1
 CHECK_BYTES = 65536
@@ -64,6 +64,7 @@ exit $rc
 that a command closed to itself is entered all the same, as a process that is already in it would be."""
 
 STATUS = f"""
+echo {ALIVE}
 {BUSYBOX} stat -c %u /proc/[0-9]*
 {BUSYBOX} grep -h '^oom_kill ' /sys/fs/cgroup/memory/memory.oom_control /sys/fs/cgroup/memory.events
 """
@@ -216,22 +217,23 @@ class DockerSandbox(ShellSandbox):
         return ExecResult(rc, bytes(capture.out), bytes(capture.err), tuple(sorted(flags)), ms, capture.total)
 
     def _look_after(self, rc: int, flags: set[Flag]) -> None:
-        """After a command that did not simply succeed: is the box alive and clean, was memory the reason?"""
+        """After a command that did not simply succeed: is the box alive and clean, was memory the reason?
+
+        A container that dies kills the command, which then looks like any command that a signal ended, and
+        for a moment its counters can still be read. Only a command that runs proves that it is alive.
+        """
         if "unkillable" in flags:
             self._lost = "a command could not be killed, so the container was removed"
             return
         if self.group is None and rc == 0 and not flags:
             return
-        health = self._health(deep=bool(flags) or rc >= SUSPICIOUS_RC)
+        health = self._look_inside() if rc > SIGNALLED and not flags else self._look(deep=bool(flags))
         for _ in range(KILL_TRIES):
-            if health.alive and not health.processes:
+            if not health.processes:
                 break
             self._kill_agents()
             time.sleep(KILL_PAUSE_S)
-            health = self._health(deep=True)
-        if not health.alive:
-            self._lost = health.detail
-            raise SandboxFailure("gone", f"the container is gone after a command: {health.detail}")
+            health = self._look(deep=True)
         if health.processes:
             flags.add("unkillable")
             self._lost = "a command left processes that could not be killed, so the container was removed"
@@ -259,20 +261,25 @@ class DockerSandbox(ShellSandbox):
             self._usable()
             with self._busy:
                 self._running()
-                return self._health(deep=True)
+                return self._look(deep=True)
         except SandboxFailure as failure:
             return Health(alive=False, processes=0, oom_kills=self._oom_kills, detail=failure.message)
 
-    def _health(self, *, deep: bool) -> Health:
+    def _look(self, *, deep: bool) -> Health:
         """Counters from the host's control group where the engine is local; else, if ``deep``, from inside."""
         if self.group is not None and self.group.processes():
             return Health(True, self._leftovers(self.group.processes()), self.group.oom_kills)
         self._running()
-        if not deep:
-            return Health(True, 0, self._oom_kills)
+        return self._look_inside() if deep else Health(True, 0, self._oom_kills)
+
+    def _look_inside(self) -> Health:
+        """Run a command of ours in the container."""
         capture = Capture(CHECK_BYTES, CHECK_BYTES)
         self._run([BUSYBOX, "sh", "-c", STATUS], IDLE, None, HELPER_TIMEOUT_S, capture)
         lines = bytes(capture.out).decode(errors="replace").splitlines()
+        if ALIVE not in lines:
+            self._lost = "the container died while a command ran"
+            raise SandboxFailure("gone", self._lost)
         kills = sum(int(line.rpartition(" ")[2]) for line in lines if line.startswith("oom_kill "))
         return Health(True, lines.count(str(AGENT_UID)), kills)
 

@@ -132,7 +132,8 @@ def mv(call: Call) -> int:
         try:
             call.fs.rename(source, there)
         except OSError as error:
-            what = _crossing(call, source, there) if error.errno == errno.EROFS else f"can't rename '{source}'"
+            crossing = error.errno == errno.EROFS and call.fs.parent(source)[0].owned
+            what = _crossing(call, source, there) if crossing else f"can't rename '{source}'"
             rc = call.complain(f"{what}: {error.strerror}")
     return rc
 

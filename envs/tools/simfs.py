@@ -235,9 +235,9 @@ class FileSystem:
         """Remove a name of a file or symlink."""
         node = self.find(path, follow=False)
         folder, name = self.parent(path)
+        self.require_writable(folder)
         if node.kind == "dir":
             raise fail(errno.EISDIR)
-        self.require_writable(folder)
         del folder.children[name]
         folder.mtime = time.time()
         node.links -= 1
@@ -246,30 +246,34 @@ class FileSystem:
 
     def rmdir(self, path: str) -> None:
         """Remove an empty folder."""
-        node = self.find(path, follow=False)
         folder, name = self.parent(path)
-        if node.kind != "dir":
-            raise fail(errno.ENOTDIR)
+        if not folder.owned:
+            raise fail(errno.EROFS)
+        node = self.find(path, follow=False)
         if name == ".":
             raise fail(errno.EINVAL)
-        if node is self.work or not folder.owned:
-            raise fail(errno.EBUSY if node is self.work else errno.EROFS)
+        if node is self.work:
+            raise fail(errno.EBUSY)
+        self.require_writable(folder)
+        if node.kind != "dir":
+            raise fail(errno.ENOTDIR)
         if node.children:
             raise fail(errno.ENOTEMPTY)
-        self.require_writable(folder)
         del folder.children[name]
         folder.mtime = time.time()
         self._charge(0, -1)
 
     def rename(self, old: str, new: str) -> None:
         """As the system call: replaces a file, or an empty folder by a folder."""
-        node = self.find(old, follow=False)
         source, name = self.parent(old)
         target, new_name = self.parent(new)
-        if {name, new_name} & {".", ".."}:
-            raise fail(errno.EBUSY)
+        if not source.owned and not target.owned:
+            raise fail(errno.EROFS)
+        node = self.find(old, follow=False)
         if not target.owned:
             raise fail(errno.EROFS)
+        if {name, new_name} & {".", ".."}:
+            raise fail(errno.EBUSY)
         if node.kind == "dir" and self._inside(new, node):
             raise fail(errno.EINVAL)
         there = target.children.get(new_name)

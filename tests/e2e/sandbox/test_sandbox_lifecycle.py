@@ -32,6 +32,9 @@ from arena.envs.tools.sandbox import Backend, Sandbox, SandboxFailure
 
 pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("sandbox")]
 
+DEAD = ("gone", "engine")
+"""A container that is being removed is either not found or refused to run in, whichever comes first."""
+
 HARNESS = """
 import sys, time
 from arena.envs.tools.backends import open_backend
@@ -113,9 +116,21 @@ def test_a_container_that_vanishes_during_a_command(docker_backend: DockerBacken
         began = time.monotonic()
         with pytest.raises(SandboxFailure) as caught:
             box.exec(["sleep", "30"], timeout_s=30)
-        assert caught.value.cause == "gone"
+        assert caught.value.cause in DEAD
         assert time.monotonic() - began < 10
         timer.join()
+
+
+def test_a_container_that_is_dying_does_not_look_like_a_killed_command(
+    docker_backend: DockerBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command ends by the container's death, and nothing else about the container has changed yet."""
+    with docker_backend.sandbox() as box:
+        monkeypatch.setattr(DockerSandbox, "_running", lambda self: None)
+        threading.Timer(0.3, lambda: docker_backend.api.kill(box.container)).start()
+        with pytest.raises(SandboxFailure) as caught:
+            box.exec(["sleep", "30"], timeout_s=30)
+        assert caught.value.cause in DEAD
 
 
 def test_a_namespace_that_vanishes_is_no_command_output(bwrap_backend: BwrapBackend) -> None:

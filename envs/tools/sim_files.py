@@ -100,12 +100,12 @@ def cp(call: Call) -> int:
         raise call.lacks("a usage message")
     *sources, target = call.args
     if len(sources) == 1:
-        kind = _kind(call, target)
-        source_kind = _kind(call, sources[0], follow=not call.has("rRadP")) if kind != "" else ""
+        source_kind = _kind(call, sources[0], follow=not call.has("rRadP"))
+        kind = _kind(call, target) if source_kind != "" else ""
+        if kind == "":
+            return 1
         if source_kind is None:
             return call.complain(f"can't stat '{sources[0]}': No such file or directory")
-        if source_kind == "":
-            return 1
         if "dir" not in (source_kind, kind) or (call.has("rRa") and source_kind == "dir" and kind is None):
             return _copy(call, sources[0], target, set())
     rc = 0
@@ -150,9 +150,10 @@ def _remove(call: Call, path: str) -> int:
     try:
         node = call.fs.find(path, follow=False)
     except OSError as error:
-        if call.has("f") and error.errno == errno.ENOENT:
+        absent = error.errno == errno.ENOENT
+        if call.has("f") and absent:
             return 0
-        return call.complain(f"can't remove '{path}': {error.strerror}")
+        return call.complain(f"can't {'remove' if absent else 'stat'} '{path}': {error.strerror}")
     if node.kind == "dir" and not call.has("rR"):
         return call.complain(f"'{path}' is a directory")
     rc = 0
@@ -294,8 +295,11 @@ def ln(call: Call) -> int:
         raise call.lacks("other than two operands")
     source, target = call.args
     target = _destination(call, source, target)
-    if not call.has("s") and not call.fs.exists(source, follow=False):
-        return call.complain_of(source, fail(errno.ENOENT))
+    if not call.has("s"):
+        try:
+            call.fs.find(source, follow=False)
+        except OSError as error:
+            return call.complain_of(source, error)
     try:
         if call.has("f") and call.fs.exists(target, follow=False):
             call.fs.unlink(target)

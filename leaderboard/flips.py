@@ -42,7 +42,7 @@ def flips(readers: Sequence[RunReader]) -> Flips:
     if not measured:
         return Flips()
     streams = [chain.from_iterable(reader.rows() for reader in measured) for _ in range(2)]
-    units = [unit for unit in collect(*streams) if unit.kind == "choice"]
+    units = [unit for unit in collect(*streams) if unit.kind == "choice" and unit.varied]
     units.sort(key=lambda unit: (-_moved(unit), unit.domain, unit.unit, unit.question))
     lines = [
         {"item": f"{unit.unit} {unit.question}", "domain": unit.domain, "cells": _cells(unit), "moved": _moved(unit)}

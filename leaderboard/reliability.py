@@ -42,7 +42,7 @@ def reliability(reader: RunReader) -> dict[str, Any] | None:
     if planned is None:
         return None
     units = collect(reader.rows(), reader.rows())
-    choices = [unit for unit in units if unit.kind == "choice"]
+    choices = [unit for unit in units if unit.kind == "choice" and unit.varied]
     if not choices:
         return None
     domains = sorted({unit.domain for unit in choices})

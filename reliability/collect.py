@@ -1,7 +1,7 @@
 """From log rows to the matrices that S, N and the probes are computed on.
 
 One ``Unit`` per varied question: its canonical options and the answers to every variant. The canonical
-order (index 0) is the base decision when the run has it, else the ``reorder`` variant of index 0.
+order (index 0) is the ``reorder`` variant of index 0 where the run asked it, else the base decision.
 """
 
 from __future__ import annotations
@@ -48,6 +48,11 @@ class Unit:
     gold: tuple[str, ...] = ()
 
     @property
+    def varied(self) -> bool:
+        """Whether S or N is measured on it; a unit that only probes ran on is not."""
+        return len(self.orders) > 1 or bool(self.repeats) or self.intact is not None or self.removed is not None
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """Option keys in the canonical order; empty while the canonical order was not answered."""
         return self.orders[0].order if 0 in self.orders else ()
@@ -83,15 +88,22 @@ def collect(rows: Iterable[Row], base_rows: Iterable[Row]) -> list[Unit]:
         variant = row["variant"]
         if variant["kind"] == "base" or row["question_name"] != variant["question"]:
             continue
-        _file(_unit(units, row), variant, _answered(row))
+        unit = _unit(units, row)
+        _file(unit, variant, _answered(row))
+        if (variant["kind"], variant["index"]) == ("reorder", 0):
+            unit.gold = _gold(row)
     for row in base_rows:
         key = _unit_key(row)
         if row["variant"]["kind"] == "base" and row["phase"] == "teacher" and row["repeat"] == 0 and key in units:
             unit = units[key]
-            unit.orders.setdefault(0, _answered(row))
-            if row["gold"]:
-                unit.gold = tuple(k for k in map(_key, row["gold"]["accepted"]) if k is not None)
+            if 0 not in unit.orders:
+                unit.orders[0], unit.gold = _answered(row), _gold(row)
     return [units[key] for key in sorted(units) if 0 in units[key].orders]
+
+
+def _gold(row: Row) -> tuple[str, ...]:
+    accepted = row["gold"]["accepted"] if row["gold"] else ()
+    return tuple(key for key in map(_key, accepted) if key is not None)
 
 
 def _unit_key(row: Row) -> tuple[str, str, str]:

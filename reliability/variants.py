@@ -8,12 +8,12 @@ the way back to any earlier order is the keys themselves, and they stand in the 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import permutations
 from math import factorial
 
 from arena.identity import PROTOCOL_SEED, rng_for
-from arena.items import Gold, Item, Variant
+from arena.items import EpisodeRef, Gold, Item, Variant
 from arena.types import JSON, MAX_OPTIONS, NONE_DESCRIPTION, NONE_OF_THE_ABOVE, Choice, Noul, Question, Score
 
 Order = tuple[str, ...]
@@ -120,6 +120,20 @@ def probe_ids(ids: list[str], sample: int = PROBE_SAMPLE) -> list[str]:
     random.Random(PROTOCOL_SEED).shuffle(shuffled)
     kept = set(shuffled[:sample])
     return [each for each in ids if each in kept]
+
+
+def probe_sample(units: Iterable[Item | EpisodeRef]) -> list[str]:
+    """What probes run on among the test units of one domain, in file order: items, and ``EPISODE#STEP``."""
+    ids: list[str] = []
+    for unit in units:
+        ids += [unit.id] if isinstance(unit, Item) else [f"{unit.id}#{step}" for step in range(unit.steps)]
+    return probe_ids(ids)
+
+
+def canonical_variant(name: str, question: Question) -> Variant:
+    """The question as it is, asked where no base decision stands: what a probe of it is compared with."""
+    order = question.labels() if isinstance(question, Choice) else None
+    return Variant(kind="reorder", index=0, question=name, order=order)
 
 
 def probe_variants(item: str, name: str, question: Question, gold: Gold) -> Iterator[Variant]:

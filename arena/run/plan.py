@@ -80,8 +80,7 @@ class Plan:
     def add_reliability(self, environments: Mapping[str, Environment]) -> None:
         """Load the units that S and N are measured on, if the configuration asks for them."""
         if self.config.reliability is not None:
-            asked = {(cell.domain, unit.id) for cell in self.cells for unit in cell.units if isinstance(unit, Item)}
-            self.reliability = reliability_units(self.config, environments, asked)
+            self.reliability = reliability_units(self.config, environments, self.cells)
 
     def _cell(self, domain: str, tier: str, ids: tuple[str, ...]) -> Cell:
         if self.config.limit is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -9,9 +10,12 @@ import pytest
 from arena.cli.render import duration
 from arena.envs import ENVS
 from arena.errors import NothingSelected, UnknownName
+from arena.items import Item
+from arena.reliability.variants import probe_ids
 from arena.run.config import ReliabilityPlan, RunConfig
 from arena.run.plan import CHARACTERS_PER_TOKEN, OWN_S, Pace, Plan
-from arena.tasks import domain, load_units
+from arena.tasks import domain, load_units, reliability_ids
+from arena.types import Choice
 
 ALONE = Pace(wire=False, requests=1, sessions=1)
 
@@ -117,3 +121,45 @@ def test_an_empty_or_unknown_selection() -> None:
 )
 def test_durations(seconds: float, said: str) -> None:
     assert duration(seconds) == said
+
+
+def probed(made: Plan) -> dict[str, list[str]]:
+    """Unit -> probes of its choice questions, in the order of the plan."""
+    found: dict[str, list[str]] = {}
+    for planned in made.items():
+        assert isinstance(planned.unit, Item)
+        variant = planned.case.variant
+        if variant.probe and isinstance(planned.unit.questions[variant.question or ""], Choice):
+            found.setdefault(planned.unit.id, []).append(variant.probe)
+    return found
+
+
+def test_probes_run_on_a_seeded_two_hundred_of_a_domains_test_items_and_not_on_the_reliability_units_alone() -> None:
+    made = plan("intent", reliability=ReliabilityPlan(per_domain=4, probes=True))
+    made.add_reliability({})
+    ids = [unit.id for tier in ("T1", "T2", "T3") for unit in load_units("intent", tier)]
+    random.Random(20261006).shuffle(ids)
+    found = probed(made)
+    assert set(found) == set(ids[:200])
+    varied = set(reliability_ids("intent")[:4])
+    assert list(found)[len(varied & set(found)) :] == [each for each in sorted(found) if each not in varied]
+    assert all(probes == ["reverse", "shuffle", "irrelevant", "adversarial"] for probes in found.values())
+    assert {planned.unit.id for planned in made.items() if planned.case.variant.kind == "reorder"} == varied
+
+
+def test_probes_of_recorded_steps_come_with_the_plain_form_that_they_are_compared_with() -> None:
+    environment = ENVS.get("web/replay-v1")()
+    made = plan("web", reliability=ReliabilityPlan(per_domain=2, probes=True))
+    made.add_reliability({"web/replay-v1": environment})
+    steps = [f"{u.id}#{n}" for cell in made.cells for u in cell.units for n in range(u.steps)]  # type: ignore[union-attr]
+    assert len(steps) > 200
+    found = probed(made)
+    assert set(found) == set(probe_ids(steps))
+    plain = [p.unit.id for p in made.items() if (p.case.variant.kind, p.case.variant.index) == ("reorder", 0)]
+    assert sorted(plain) == sorted(set(found) | set(reliability_ids("web")[:2]))
+
+
+def test_probes_stay_within_a_limited_run() -> None:
+    made = plan("intent", limit=3, reliability=ReliabilityPlan(per_domain=2, probes=True))
+    made.add_reliability({})
+    assert set(probed(made)) == {unit.id for cell in made.cells for unit in cell.units}

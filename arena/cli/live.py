@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 WEB = "web/replay-v1"
 
 
-def show_live(reader: RunReader, moments: list[Moment], until: int | None, as_json: bool) -> int:
+def show_live(reader: RunReader, moments: Sequence[Moment], until: int | None, as_json: bool) -> int:
     """Re-drive and print; 0 when every page is the one in the log, 1 at the first that differs."""
     from arena.errors import UsageError
     from arena.identity import dump

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,17 +10,16 @@ import typer
 
 if TYPE_CHECKING:
     from arena.log.reader import RunReader
-    from arena.run.replay import Again, Moment
+    from arena.run.replay import Again, Moment, Recorded
 
-BAR = 30
 UNITS_SHOWN = 60
-OPTIONS_SHOWN = 20
-STATE_SHOWN = 4000
 
 
 def command(
     target: Annotated[str, typer.Argument(metavar="RUN[:EPISODE[:STEP]]", help="A run, an item or episode, a step.")],
     runs: Annotated[Path, typer.Option(help="Folder that holds runs.")] = Path("runs"),
+    trial: Annotated[int, typer.Option(min=0, help="Which trial of the episode; 0 is the episode as it is.")] = 0,
+    repeat: Annotated[int, typer.Option(min=0, help="Which repeat.")] = 0,
     html: Annotated[Path | None, typer.Option(help="Write one self-contained page.")] = None,
     again: Annotated[str | None, typer.Option(help="Ask this model the recorded bytes; show the difference.")] = None,
     base_url: Annotated[str | None, typer.Option(help="Server of the model of --again.")] = None,
@@ -38,151 +37,79 @@ def command(
       arena replay runs/RUN:shop-t1-01:2 --html step.html
       arena replay runs/RUN:shop-t1-01:2 --again uniform
       arena replay runs/RUN:shop-t1-01 --live --until 3
+      arena replay runs/RUN:rename-t3-01 --trial 2
     """
     from arena.errors import UsageError
     from arena.log.reader import RunReader
-    from arena.run.replay import moments, parse_target
+    from arena.run.replay import find, parse_target
 
-    found = parse_target(target, runs)
-    reader = RunReader(found.folder)
-    if found.unit is None:
-        if html or again or live:
-            raise UsageError("--html, --again and --live need an episode or item", hint=f"arena replay {target}:UNIT")
+    named = parse_target(target, runs)
+    reader = RunReader(named.folder)
+    if named.address is None:
+        if html or again or live or trial or repeat:
+            raise UsageError(
+                "--html, --again, --live, --trial and --repeat need an episode or item",
+                hint=f"arena replay {target}:UNIT",
+            )
         _list_units(reader, wrong, as_json)
         return
-    all_moments = moments(reader, found.unit)
-    chosen = all_moments
-    if found.step is not None:
-        chosen = [moment for moment in all_moments if moment.rows[0]["step"] == found.step]
-        if not chosen:
-            steps = sorted({moment.rows[0]["step"] for moment in all_moments})
-            raise UsageError(f"{found.unit} has no step {found.step}", hint=f"its steps: {steps[0]}..{steps[-1]}")
+    found = find(reader, named.address, trial=trial, repeat=repeat)
+    chosen = _chosen(found)
     if live:
         from arena.cli.live import show_live
 
-        raise typer.Exit(show_live(reader, all_moments, until if until is not None else found.step, as_json))
+        raise typer.Exit(show_live(reader, found.moments, until if until is not None else found.step, as_json))
     if html is not None:
         from arena.run.replay_html import render_html
 
-        html.write_text(render_html(reader, found.unit, chosen), "utf-8")
+        html.write_text(render_html(reader, found, chosen), "utf-8")
         typer.echo(f"wrote {html}")
     elif again is not None:
         _again(chosen, again, base_url, as_json)
+    elif as_json:
+        from arena.run.replay_json import replay_json
+
+        typer.echo(replay_json(reader, found, chosen))
     else:
-        _show(found.unit, chosen, found.step is not None or chosen[0].episode is None, as_json)
+        from arena.cli.replay_text import print_unit
+
+        print_unit(found, chosen)
+
+
+def _chosen(found: Recorded) -> Sequence[Moment]:
+    """The moments that the address means: all of the unit, or those of one step."""
+    from arena.errors import UsageError
+
+    if found.step is None:
+        return found.moments
+    chosen = [moment for moment in found.moments if moment.rows[0]["step"] == found.step]
+    if not chosen:
+        steps = sorted({moment.rows[0]["step"] for moment in found.moments})
+        raise UsageError(f"{found.unit} has no step {found.step}", hint=f"its steps: {steps[0]}..{steps[-1]}")
+    return chosen
 
 
 def _list_units(reader: RunReader, wrong: bool, as_json: bool) -> None:
     from arena.cli.render import console, listing
-    from arena.identity import dump
+    from arena.run.harmless import harmless, harmless_json
     from arena.run.replay import units
 
     rows = [row for row in units(reader) if not wrong or row["ending"] not in ("success", "right")]
     if as_json:
-        typer.echo(dump(rows))
+        typer.echo(harmless_json(rows))
         return
-    columns = ("unit", "tier", "ending", "right", "note")
+    forms = [name for name in ("trial", "repeat") if any(row[name] for row in rows)]
+    columns = ("unit", *forms, "tier", "ending", "right", "note")
     out = console()
-    out.print(listing(columns, [[str(row[c]) for c in columns] for row in rows[:UNITS_SHOWN]]))
+    out.print(listing(columns, [[harmless(str(row[c])) for c in columns] for row in rows[:UNITS_SHOWN]]))
     if len(rows) > UNITS_SHOWN:
         out.print(f"... and {len(rows) - UNITS_SHOWN} more (--json lists all, --wrong only what went wrong)")
     if rows:
-        out.print(f"next: arena replay {reader.folder}:{rows[0]['unit']}")
+        form = "".join(f" --{name} {rows[0][name]}" for name in ("trial", "repeat") if rows[0][name])
+        out.print(f"next: arena replay {reader.folder}:{harmless(rows[0]['unit'])}{form}", markup=False)
 
 
-def _show(unit: str, chosen: list[Moment], full: bool, as_json: bool) -> None:
-    from arena.cli.render import console
-    from arena.identity import dump
-
-    if as_json:
-        typer.echo(dump([{"state": m.state, "decisions": list(m.rows), "step": m.step} for m in chosen]))
-        return
-    out = console()
-    episode = chosen[0].episode
-    if episode is not None:
-        flags = f"  {', '.join(episode['flags'])}" if episode["flags"] else ""
-        claimed = f"  claimed {episode['claimed']}" if episode["claimed"] else ""
-        out.print(f"{unit}  {episode['domain']} {episode['tier']}  {episode['ending']}{claimed}{flags}", style="bold")
-    for moment in chosen:
-        if full:
-            _print_moment(moment)
-        else:
-            _print_line(moment)
-
-
-def _print_line(moment: Moment) -> None:
-    from rich.text import Text
-
-    from arena.cli.render import console
-
-    row = moment.rows[0]
-    mark, style = _mark(row)
-    gold = "" if row["gold"] is None else f"  gold {', '.join(map(str, row['gold']['accepted']))}"
-    p = "" if row["confidence"] is None else f" p={row['confidence']:.3f}"
-    line = f"{row['phase']:>7} {row['step']:>3}  {mark:8} {row['committed']}{p}{gold}"
-    console().print(Text(line, style=style))
-
-
-def _mark(row: dict[str, Any]) -> tuple[str, str]:
-    if not row["valid"]:
-        return "invalid", "yellow"
-    if row["correct"] is None:
-        return "no gold", "dim"
-    return ("right", "green") if row["correct"] else ("wrong", "red")
-
-
-def _print_moment(moment: Moment) -> None:
-    from rich.text import Text
-
-    from arena.cli.render import console
-
-    out = console()
-    text = moment.state if isinstance(moment.state, str) else json.dumps(moment.state, indent=1, ensure_ascii=False)
-    first = moment.rows[0]
-    out.rule(Text(f"step {first['step']} ({first['phase']})"))
-    cut = f"\n... {len(text) - STATE_SHOWN} more characters" if len(text) > STATE_SHOWN else ""
-    out.print(Text(text[:STATE_SHOWN] + cut, style="dim"))
-    for row in moment.rows:
-        _print_decision(row)
-    timing = "  ".join(f"{name} {ms:.1f}" for name, ms in ((moment.step or {}).get("timing") or {}).items())
-    attempts = "; ".join(
-        f"attempt {a['n']}: {a['error'] or a['status'] or 'ok'} {1000 * a['seconds']:.1f} ms"
-        + (f" after waiting {a['waited']:.1f} s" if a["waited"] else "")
-        for a in first["attempts"]
-    )
-    latency = "" if first["latency_ms"] is None else f"latency {first['latency_ms']:.2f} ms  "
-    out.print(Text(f"{latency}{timing}  {attempts}".strip(), style="dim"))
-    if moment.step is not None:
-        out.print(Text(f"page hash {moment.step['page_hash']}", style="dim"))
-
-
-def _print_decision(row: dict[str, Any]) -> None:
-    from rich.text import Text
-
-    from arena.cli.render import console
-    from arena.run.replay import option_rows
-
-    out = console()
-    mark, style = _mark(row)
-    asked = row["question"]["instructions"]
-    out.print(Text(f"{row['question_name']} ({row['question']['type']}): {asked}", style="bold"))
-    reason = f": {row['invalid_reason']}" if row["invalid_reason"] else ""
-    out.print(Text(f"{mark}{reason}", style=style))
-    options = sorted(option_rows(row), key=lambda option: (-(option.p or 0.0), option.key))
-    for option in options[:OPTIONS_SHOWN]:
-        bar = "█" * round(BAR * (option.p or 0.0))
-        marks = (" <- chosen" if option.committed else "") + (" (gold)" if option.gold else "")
-        shown = "  ?   " if option.p is None else f"{option.p:.4f}"
-        colour = "green" if option.gold else "red" if option.committed else ""
-        out.print(Text(f"  {shown} {bar:{BAR}} {option.key}  {option.text}{marks}", style=colour))
-    rest = options[OPTIONS_SHOWN:]
-    if rest:
-        gold = next((option for option in rest if option.gold), None)
-        also = f"; the gold {gold.key} has p {gold.p}" if gold else ""
-        out.print(f"  ... and {len(rest)} more options{also}")
-
-
-def _again(chosen: list[Moment], model: str, base_url: str | None, as_json: bool) -> None:
+def _again(chosen: Sequence[Moment], model: str, base_url: str | None, as_json: bool) -> None:
     import anyio
 
     from arena.identity import dump

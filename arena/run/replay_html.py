@@ -1,37 +1,48 @@
 """One recorded unit as one self-contained HTML page: screenshots, candidate boxes, probabilities.
 
-No script, no remote load; every text is escaped, and a content security policy forbids what slips through.
+No script, no remote load; every text is escaped, controls are spelled out, and a content security policy forbids
+what slips through. Of a sandbox step it shows the command, its output and the changed files.
 """
 
 from __future__ import annotations
 
 import json
 from base64 import b64encode
+from collections.abc import Sequence
 from typing import Any
 
 from arena.errors import MissingNeed
 from arena.log.reader import Row, RunReader
-from arena.run.replay import Moment, option_rows
+from arena.run.deeds import Deed
+from arena.run.harmless import harmless
+from arena.run.replay import Moment, Recorded, judge_again, listed, option_rows
 
 STATE_LIMIT = 20_000
 """Characters of a state shown; what was cut is said."""
 
 
-def render_html(reader: RunReader, unit: str, chosen: list[Moment]) -> str:
-    """The page for ``chosen`` moments of ``unit``."""
+def render_html(reader: RunReader, found: Recorded, chosen: Sequence[Moment]) -> str:
+    """The page for ``chosen`` moments of a unit."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:
         raise MissingNeed("replay --html needs jinja2", hint="pip install jinja2") from error
     environment = Environment(
-        loader=PackageLoader("arena.run", "templates"), autoescape=True, undefined=StrictUndefined
+        loader=PackageLoader("arena.run", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=lambda value: harmless(value) if type(value) is str else value,
     )
-    episode = chosen[0].episode
+    episode = found.episode
     return environment.get_template("replay.html").render(
         run=reader.folder.name,
         model=reader.config["resolved"]["model"],
-        unit=unit,
+        unit=found.unit,
+        forms=f"on record: {listed(found.forms)}" if len(found.forms) > 1 else "",
+        trial=found.trial,
+        repeat=found.repeat,
         episode=episode,
+        judged=None if episode is None else judge_again(episode),
         moments=[_moment(reader, moment) for moment in chosen],
     )
 
@@ -51,7 +62,24 @@ def _moment(reader: RunReader, moment: Moment) -> dict[str, Any]:
         "size": (_view(moment.step).get("viewport") or [1280, 720]),
         "page_hash": (moment.step or {}).get("page_hash", ""),
         "timing": (moment.step or {}).get("timing", {}),
+        "deed": moment.deed,
+        "changes": [] if moment.deed is None else _changes(moment.deed),
     }
+
+
+def _changes(deed: Deed) -> list[dict[str, Any]]:
+    """Changed paths with every line of their diff and its kind."""
+    kinds = {"+": "plus", "-": "minus", "@": "at"}
+    return [
+        {
+            "change": change,
+            "lines": [
+                ("file" if line.startswith(("+++ ", "--- ")) else kinds.get(line[:1], "same"), line)
+                for line in change.lines
+            ],
+        }
+        for change in deed.changes
+    ]
 
 
 def _decision(row: Row) -> dict[str, Any]:

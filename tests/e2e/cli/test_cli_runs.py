@@ -168,7 +168,7 @@ def test_replay_from_the_run_down_to_one_decision(arena: Arena) -> None:
         assert str(row["gold"]["accepted"][0]).lower() in one.out.lower()
     assert one.out.count("<- chosen") == 3
     assert one.out.count("(gold)") == 3
-    (moment,) = arena("replay", "run:intent-t1-test-001", "--json").json
+    (moment,) = arena("replay", "run:intent-t1-test-001", "--json").json["moments"]
     assert moment["state"] == rows[0]["state"]
     assert [row["id"] for row in moment["decisions"]] == [row["id"] for row in rows]
 

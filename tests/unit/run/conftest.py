@@ -1,0 +1,3 @@
+"""Fixtures: see ``run_tools``."""
+
+from run_tools import arena  # noqa: F401

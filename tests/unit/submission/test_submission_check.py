@@ -150,6 +150,23 @@ def test_a_question_left_out_is_refused(bundle: Path) -> None:
     assert "urgent" in refusal.reason
 
 
+def test_a_probe_left_out_is_refused_whatever_its_question_and_unit(bundle: Path) -> None:
+    """Probes run on questions of every type, and on units that S and N are not measured on."""
+    varied = {row["unit"] for row in RunReader(run_of(bundle)).rows() if row["variant"]["kind"] == "repeat"}
+
+    def found(row: Row) -> bool:
+        mine = row["variant"]["question"] == row["question_name"] == "urgent"
+        return row["variant"]["kind"] == "probe" and mine and row["unit"] not in varied
+
+    def drop(rows: list[Row]) -> list[Row]:
+        at = next(n for n, row in enumerate(rows) if found(row))
+        return rows[:at] + rows[at + 1 :]
+
+    forged(bundle, drop)
+    (refusal,) = (refusal for refusal in check(bundle).refusals if refusal.rule == "complete")
+    assert "urgent" in refusal.reason
+
+
 @pytest.mark.parametrize("kind", ["reorder", "repeat", "null_removed", "removed", "probe"])
 def test_a_variant_left_out_is_refused(bundle: Path, kind: str) -> None:
     def drop(rows: list[Row]) -> list[Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ import typer
 if TYPE_CHECKING:
     from arena.leaderboard.profiles.rules import Profile
     from arena.log.reader import RunReader
+    from arena.run.verify_log import Checked
 
 EXAMPLES = """\b
 Examples:
@@ -22,6 +24,7 @@ Examples:
   arena score runs/RUN --gold golds-v5.jsonl
   arena score runs/A runs/B --gold-report golds-v4.jsonl golds-v5.jsonl
   arena score runs/RUN --annotations second.jsonl
+  arena score runs/RUN --verify
 
 Profiles: arena-v1 (default: capability C, reliability and protocol metrics), s1-v1, esen, foundation; every result
 names its rules. One run gives one JSON object, several give an array.
@@ -30,8 +33,10 @@ Gold file, one object a line: item, question_name, gold, and suite where names r
 
 Annotation file: item, question_name, annotator, kind (human or model), label.
 
-Exit codes: 0 scored, 1 a damaged log, 2 usage (unknown profile, gold versions mixed, a refused input),
-3 nothing to score, 4 a file is missing."""
+--verify reads the log alone, without engine, browser or model, and ends at the first line that does not hold.
+
+Exit codes: 0 scored, 1 a damaged log or one that --verify refuses, 2 usage (unknown profile, gold versions mixed, a
+refused input), 3 nothing to score, 4 a file is missing."""
 
 
 def command(
@@ -45,6 +50,9 @@ def command(
     threshold: Annotated[
         float | None, typer.Option(min=0.0, max=1.0, help="A noul says yes at this p or more (the profile's: 0.5).")
     ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="First check every line: decisions gated again, episodes judged again.")
+    ] = False,
     root: Annotated[Path, typer.Option("--runs", help="Folder that holds runs.")] = Path("runs"),
     as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="CSV on stdout: one line a suite, one for the total.")] = False,
@@ -53,11 +61,15 @@ def command(
     from arena.errors import UsageError
     from arena.leaderboard.golds import Regolded, find_golds
     from arena.leaderboard.profiles.rules import profile as find_profile
+    from arena.run.verify_log import verify_log
 
     rules = find_profile(profile, threshold)
     if as_json and as_csv:
         raise UsageError("--json and --csv exclude each other")
+    if verify and (gold_report is not None or annotations is not None or as_csv):
+        raise UsageError("--verify goes with scores, as text or as --json")
     readers = [open_run(name, root) for name in runs]
+    checked = [verify_log(reader) for reader in readers] if verify else None
     if gold_report is not None:
         _gold_report(readers, gold_report, rules, as_json)
         return
@@ -67,7 +79,7 @@ def command(
     if annotations is not None:
         _annotations(readers, annotations, as_json)
         return
-    _scores(readers, rules, as_json, as_csv)
+    _scores(readers, rules, checked, as_json, as_csv)
 
 
 command.__doc__ = f"{command.__doc__}\n\n{EXAMPLES}"
@@ -81,11 +93,15 @@ def open_run(name: str, root: Path) -> RunReader:
     return open_log(path if path.exists() or not (root / name).exists() else root / name)
 
 
-def _scores(readers: Sequence[RunReader], rules: Profile, as_json: bool, as_csv: bool) -> None:
+def _scores(
+    readers: Sequence[RunReader], rules: Profile, checked: Sequence[Checked] | None, as_json: bool, as_csv: bool
+) -> None:
     from arena.identity import dump
     from arena.leaderboard.profiles.selection import score_all
 
     results = score_all(readers, rules)
+    if checked is not None:
+        results = [{**result, "log_checked": asdict(each)} for result, each in zip(results, checked, strict=True)]
     if as_json:
         typer.echo(dump(results[0] if len(results) == 1 else results))
     elif as_csv:

@@ -48,7 +48,18 @@ def print_result(result: Mapping[str, Any]) -> None:
         Text(f"       bins {rules['bin_edges']}; pct over {parts['pct']}; accuracy over {parts['accuracy']}", "dim")
     )
     out.print(Text(f"gold: {versions} from {result['gold']['source']}", "dim"))
+    if (checked := result.get("log_checked")) is not None:
+        out.print(Text(_checked(checked), "green"))
     out.print(Text(f"run: {result['run']}"))
+
+
+def _checked(found: Mapping[str, Any]) -> str:
+    errors = found["episodes"] - found["judged"]
+    without = f", {errors} more ended in an error and have no verdict" if errors else ""
+    return (
+        f"log checked: {found['decisions']} decisions gated again, {found['judged']} episodes judged again{without}; "
+        "every line and every verdict agrees"
+    )
 
 
 def _suite_row(name: str, row: Mapping[str, Any], metrics: Mapping[str, Any]) -> list[str]:

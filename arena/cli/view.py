@@ -13,6 +13,9 @@ def command(
         "runs"
     ),
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port; 0 takes any free one.")] = None,
+    decision: Annotated[
+        str | None, typer.Option("--decision", metavar="ID", help="Start at this decision of the one run.")
+    ] = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print where it listens as one JSON object.")] = False,
 ) -> None:
@@ -22,6 +25,7 @@ def command(
     Examples:
       arena view
       arena view runs/RUN
+      arena view runs/RUN --decision 9ff9a95c6b39707fdc7cfcff
       arena view runs/ --port 9000 --no-open
     """
     from arena.view.server import HOST, bind, require, serve
@@ -29,11 +33,17 @@ def command(
     require()
     from urllib.parse import quote
 
+    from arena.errors import UsageError
     from arena.view.runs import Runs
 
     only = Runs(root).only
+    if decision is not None and only is None:
+        raise UsageError(f"{root} holds many runs, and --decision names one of one run", hint="arena view runs/RUN")
+    page = f"run/{quote(only)}" if only is not None else ""
+    if decision is not None:
+        page += f"/decisions/{quote(decision, safe='')}"
     with bind(port) as sock:
-        url = f"http://{HOST}:{sock.getsockname()[1]}/" + (f"run/{quote(only)}" if only is not None else "")
+        url = f"http://{HOST}:{sock.getsockname()[1]}/{page}"
         if as_json:
             from arena.identity import dump
 

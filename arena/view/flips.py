@@ -1,7 +1,8 @@
 """Which decisions flip: an order that commits to another option than the canonical order of the same question.
 
 The canonical order is ``reorder`` 0 where it was asked, else the recorded base form (as in ``reliability.collect``).
-It is marked as flipped itself when any of its orders is. Invalid answers are not comparable and carry no mark.
+It is marked as flipped itself when any of its orders is. Invalid answers are not comparable and carry no mark, nor does
+a step of an episode whose recorded step was asked by itself: a model may come to that number by another way.
 """
 
 from __future__ import annotations
@@ -55,4 +56,5 @@ def _marks(rows: list[sqlite3.Row]) -> list[tuple[int | None, int]]:
         for row in others
     ]
     any_flip = int(any(flag for flag, _ in found))
-    return found + [(any_flip, row["seq"]) for row in (*firsts, *bases)]
+    marked = [(any_flip, row["seq"]) for row in firsts or bases]
+    return found + marked + [(None, row["seq"]) for row in bases if firsts]

@@ -24,6 +24,7 @@ LEVELS = 10
 
 GROUPS = {
     "base": "Orders",
+    "trial": "Orders",
     "reorder": "Orders",
     "repeat": "Repeats",
     "null_intact": "Null offered",
@@ -88,9 +89,10 @@ def side_by_side(rows: Sequence[sqlite3.Row], bodies: Sequence[Row], here: str) 
 
     ``rows`` and ``bodies``: index rows and log lines of the same decisions, canonical form first.
     """
-    if len(rows) < 2 or bodies[0]["question"]["type"] != "choice":
+    pairs = _of_one_state(sorted(zip(rows, bodies, strict=True), key=lambda pair: _place(pair[0])))
+    bodies = [body for _, body in pairs]
+    if len(pairs) < 2 or bodies[0]["question"]["type"] != "choice" or here not in {row["id"] for row, _ in pairs}:
         return None
-    pairs = sorted(zip(rows, bodies, strict=True), key=lambda pair: _place(pair[0]))
     given = [(row, body, labels_of(body["question"]), probabilities_of(body)) for row, body in pairs]
     asked_again = any(row["kind"] == "reorder" and row["idx"] == 0 for row in rows)
     columns = tuple(_column(row, here, asked_again) for row, _, _, _ in given)
@@ -106,6 +108,14 @@ def side_by_side(rows: Sequence[sqlite3.Row], bodies: Sequence[Row], here: str) 
         else:
             spans.append((column.group, 1))
     return Orders(columns, tuple(spans), kept, len(lines) - len(kept), figures(bodies))
+
+
+def _of_one_state(pairs: list[tuple[sqlite3.Row, Row]]) -> list[tuple[sqlite3.Row, Row]]:
+    """Without steps of the run itself that reached the recorded step's number over another state."""
+    asked = next((body for row, body in pairs if row["kind"] == "reorder" and row["idx"] == 0), None)
+    if asked is None:
+        return pairs
+    return [(row, body) for row, body in pairs if row["kind"] != "base" or body["state_id"] == asked["state_id"]]
 
 
 def _place(row: sqlite3.Row) -> tuple[int, int, int]:

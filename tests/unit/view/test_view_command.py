@@ -58,6 +58,15 @@ def test_the_command_prints_where_it_listens_and_serves(tmp_path: Path, monkeypa
     assert served == [(tmp_path / "runs", "127.0.0.1"), (tmp_path / "runs" / "one", "127.0.0.1")]
 
 
+def test_it_starts_at_a_decision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_run(tmp_path / "runs" / "one", [row := decision("u0")])
+    monkeypatch.setattr(server, "serve", lambda root, sock: None)
+    done = arena("view", tmp_path / "runs" / "one", "--no-open", "--port", "0", "--decision", row["id"])
+    assert f"/run/one/decisions/{row['id']}" in done.stdout
+    many = arena("view", tmp_path / "runs", "--no-open", "--decision", row["id"])
+    assert isinstance(many.exception, UsageError)
+
+
 def test_a_folder_that_is_not_there() -> None:
     done = arena("view", "nowhere", "--no-open")
     assert isinstance(done.exception, UsageError)

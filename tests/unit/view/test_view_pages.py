@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 import pytest
 from board_runs import HOSTILE_KEY, HOSTILE_TEXT
-from view_runs import Client, decision, episode, write_run
+from view_runs import KEYS, Client, decision, episode, write_run
 
 from arena.log.blobs import Blobs
 from arena.records import Step
@@ -64,6 +64,22 @@ def test_all_forms_of_a_question_stand_side_by_side(client: Client, run: Path) -
     ]
     assert {"right option removed, null offered", "right option removed, no null offered"} <= set(heads)
     assert len(re.findall(r'aria-current="page"', html.split('class="heat"')[1])) == 1
+
+
+def test_a_step_reached_by_another_way_is_no_form_of_the_recorded_one(tmp_path: Path) -> None:
+    """Episodes with several right ways: step 1 of the model's walk is not step 1 of the recording."""
+    orders = [
+        decision("e#1", variant={"kind": "reorder", "index": n, "question": "pick", "order": KEYS}) for n in (0, 1)
+    ]
+    for way in ("e#1", "another way"):
+        walked = decision("e", episode="e", step=1, phase="teacher", state=f"state of {way}", committed="b")
+        folder = write_run(tmp_path / way.replace(" ", "-") / "run", [walked, *orders])
+        RunIndex(folder).refresh(60)
+        browser = Client(folder.parent)
+        shown = [browser.get(f"/run/run/decisions/{row['id']}").text for row in (walked, *orders)]
+        same = way == "e#1"
+        assert ["as asked in the run itself" in html for html in shown] == [same] * 3
+        assert ["canonical order" in html for html in shown] == [same, True, True]
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "", "127.0.0.1:80:80", "[::1]", "0.0.0.0"])

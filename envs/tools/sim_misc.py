@@ -6,6 +6,7 @@ import csv
 import errno
 import hashlib
 import io
+import os
 import re
 import sqlite3
 from collections.abc import Callable
@@ -148,39 +149,57 @@ def dirname(call: Call) -> int:
 
 def _sum(call: Call) -> int:
     call.parse("c")
+    return _check(call) if call.has("c") else _sums(call)
+
+
+def _sums(call: Call) -> int:
     rc = 0
     for path in call.args or ["-"]:
-        try:
-            data = call.read(path)
-        except OSError as error:
-            verb = "read" if error.errno == errno.EISDIR else "open"
-            rc = call.complain(f"can't {verb} '{path}': {error.strerror}")
-            continue
-        if call.has("c"):
-            rc |= _verify(call, data)
+        if (found := _digest(call, path)) is None:
+            rc = 1
         else:
-            call.print(f"{_digest(call, data)}  {path}\n")
+            call.print(f"{found}  {path}\n")
     return rc
 
 
-def _digest(call: Call, data: bytes) -> str:
-    return hashlib.new(call.name.removesuffix("sum"), data).hexdigest()
+def _digest(call: Call, path: str) -> str | None:
+    """Of a file's content; None, with a message, when it cannot be read."""
+    try:
+        return hashlib.new(call.name.removesuffix("sum"), call.read(path)).hexdigest()
+    except OSError as error:
+        verb = "read" if error.errno == errno.EISDIR else "open"
+        call.complain(f"can't {verb} '{path}': {error.strerror}")
+        return None
 
 
-def _verify(call: Call, listing: bytes) -> int:
-    bad = total = 0
-    for line in lines(listing):
-        digest, _, path = line.decode(errors="surrogateescape").partition("  ")
-        total += 1
+def _check(call: Call) -> int:
+    """Lists are checked in turn; one that cannot be opened ends it all, as the real tool dies of it."""
+    rc = 0
+    for path in call.args or ["-"]:
         try:
-            good = _digest(call, call.read(path)) == digest
+            listing = call.read_lax(path)
         except OSError as error:
-            call.complain(f"can't open '{path}': {error.strerror}")
-            good = False
+            return call.complain_of(path, error)
+        rc |= _check_list(call, path, listing)
+    return rc
+
+
+def _check_list(call: Call, name: str, listing: bytes) -> int:
+    """Every line counts; one without two spaces or `` *`` is a failure without a word."""
+    marked = lines(listing.replace(b"\0", b"\n"))
+    if not marked:
+        return call.complain(f"{name}: no checksum lines found")
+    bad = 0
+    for line in marked:
+        separator = b"  " if b"  " in line else b" *"
+        expected, found, named = line.partition(separator)
+        path = os.fsdecode(named)
+        good = bool(found) and _digest(call, path) == os.fsdecode(expected)
         bad += not good
-        call.print(f"{path}: {'OK' if good else 'FAILED'}\n")
+        if found:
+            call.print(f"{path}: {'OK' if good else 'FAILED'}\n")
     if bad:
-        call.complain(f"WARNING: {bad} of {total} computed checksums did NOT match")
+        call.complain(f"WARNING: {bad} of {len(marked)} computed checksums did NOT match")
     return 1 if bad else 0
 
 

@@ -79,8 +79,11 @@ class Call:
         return self.complain(f"{what}: {error.strerror}")
 
     def read(self, path: str) -> bytes:
-        """Content of a file; ``-`` is standard input."""
-        return self.stdin if path == "-" else self.fs.read(path)
+        """Content of a file; ``-`` is standard input, which is empty once it was read."""
+        if path != "-":
+            return self.fs.read(path)
+        data, self.stdin = self.stdin, b""
+        return data
 
     def read_lax(self, path: str) -> bytes:
         """As ``read``, for tools that do not look at read errors: a folder is empty."""

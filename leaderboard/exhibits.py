@@ -57,9 +57,17 @@ def page(exhibit: Exhibit, kind: str, orders: Sequence[dict[str, Any]] = ()) -> 
         "boxes": boxes,
         "orders": orders,
         "raw": row["body"] if row["body"] is not None else json.dumps(row["response"], indent=2, ensure_ascii=False),
-        "replay": f"arena replay runs/{row['run']}:{row['unit']}" + (f":{row['step']}" if row["episode"] else ""),
+        "replay": replay(row),
+        "view": f"arena view runs/{row['run']} --decision {row['id']}",
     }
     return Page(str(row["id"]), context, image)
+
+
+def replay(row: Row) -> str | None:
+    """The command that replays a decision; None for a varied form, which a replay address does not name."""
+    if row["variant"]["kind"] != "base":
+        return None
+    return f"arena replay runs/{row['run']}:{row['unit']}" + (f":{row['step']}" if row["episode"] else "")
 
 
 def place(row: Row) -> str:

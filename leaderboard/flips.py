@@ -1,7 +1,8 @@
 """What the order of the options did to a model: the map of items by orders, and the items that flipped most.
 
 Only for runs that measured reliability. An item's canonical order is index 0. A cell of the map is ``same`` (as the
-canonical decision), ``flipped`` or ``invalid``; items that flipped most come first.
+canonical decision), ``flipped``, ``invalid``, or ``alone`` where the canonical decision is invalid, so that nothing
+can be compared with it; items that flipped most come first.
 """
 
 from __future__ import annotations
@@ -53,8 +54,9 @@ def flips(readers: Sequence[RunReader]) -> Flips:
 
 def _cells(unit: Unit) -> list[str]:
     canonical = unit.orders[0].committed
+    changed = "alone" if canonical is None else "flipped"
     return [
-        "invalid" if answer.committed is None else "same" if answer.committed == canonical else "flipped"
+        "invalid" if answer.committed is None else "same" if answer.committed == canonical else changed
         for _, answer in sorted(unit.orders.items())
     ]
 
@@ -97,7 +99,7 @@ def _orders(unit: Unit) -> list[dict[str, Any]]:
             "slot": None if answer.committed is None else answer.order.index(answer.committed) + 1,
             "confidence": answer.confidence,
             "correct": answer.correct,
-            "moved": answer.committed is not None and answer.committed != canonical,
+            "moved": None not in (answer.committed, canonical) and answer.committed != canonical,
         }
         for index, answer in sorted(unit.orders.items())
     ]

@@ -343,7 +343,7 @@ def accuracy_bars(row: Mapping[str, Any]) -> Figure:
 def order_map(lines: Sequence[Mapping[str, Any]]) -> Figure:
     """Items by option orders: where the decision left the canonical one. Items that flipped most are on top."""
     alt = altair()
-    fills = {"same": HEAT[1], "flipped": INK["bad"], "invalid": INK["grey"]}
+    fills = {"same": HEAT[1], "flipped": INK["bad"], "invalid": INK["grey"], "alone": HEAT[0]}
     cells = [
         {"item": number, "order": order + 1, "fill": fills[kind]}
         for number, line in enumerate(lines)
@@ -355,8 +355,9 @@ def order_map(lines: Sequence[Mapping[str, Any]]) -> Figure:
     y = alt.Y("item:O", title=f"{len(lines)} items", axis=alt.Axis(labels=False, ticks=False, domain=False))
     chart = alt.Chart(alt.InlineData(cells)).mark_rect(aria=False).encode(x, y, alt.Color("fill:N", scale=None))
     flipped = sum(line["cells"].count("flipped") for line in lines)
+    compared = flipped + sum(line["cells"][1:].count("same") for line in lines)
     touched = sum(line["moved"] > 0 for line in lines)
-    told = f"{flipped} of {len(cells)} decisions left the canonical one, in {touched} of {len(lines)} items"
+    told = f"{flipped} of {compared} decisions left the canonical one, in {touched} of {len(lines)} items"
     size = {"width": 22 * orders, "height": round(high * len(lines))}
     return Figure(finished(chart.properties(**size)), "Decisions by option order", told, f"Red: {told}.")
 

@@ -6,7 +6,7 @@ bootstrap over items (by cluster): S, N and R of a draw are computed from the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -58,6 +58,16 @@ def reliability(reader: RunReader) -> dict[str, Any] | None:
         "planned": planned,
         "partial": partial,
     }
+
+
+def invariance(found: Mapping[str, Any], card: Mapping[str, Any]) -> str | None:
+    """What became of a model's claim that option order does not matter to it; None where it makes none."""
+    flips = found.get("flips")
+    if not card.get("order_invariant") or not flips:
+        return None
+    if flips["flips"] == 0:
+        return f"confirmed: no flip in {flips['comparable']} pairs"
+    return f"NOT confirmed: {flips['flips']} of {flips['comparable']} pairs flip"
 
 
 def measure(units: Sequence[Unit]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from arena.leaderboard import exhibits, plots, render, table
 from arena.leaderboard.board import Board
 from arena.leaderboard.entries import Entry
 from arena.leaderboard.plots import Figure
+from arena.leaderboard.reliability import invariance
 
 TEMPLATES = Path(__file__).with_name("templates")
 MAIN_PLOT = "plots/capability-reliability"
@@ -154,6 +155,7 @@ def _model(pages: Any, entry: Entry, domains: Sequence[Mapping[str, Any]]) -> Fi
             row=_shown(row),
             figures=[(name, figure, _inline(figure, drawn, name)) for name, figure, drawn in shown],
             side=_side(row["reliability"] or {}),
+            invariant=invariance(row["reliability"] or {}, row["model_card"]),
             wrong=[_line(page) for page in wrong],
             invalid=[_line(page) for page in invalid],
             flipped=[
@@ -203,15 +205,24 @@ def _decisions(pages: Any, entry: Entry, shown: Sequence[exhibits.Page]) -> File
 
 
 def _side(found: Mapping[str, Any]) -> list[tuple[str, float | None]]:
-    """What stands beside S and N (protocol 5), where the run measured it."""
+    """What stands beside S and N (protocol 5) and what probes found (protocol 6), where the run measured it."""
     flips, null = found.get("flips") or {}, found.get("null") or {}
+    drift, spread = found.get("drift") or {}, found.get("accuracy_over_orders") or {}
     known = [
         ("Noise floor (3 repeats)", found.get("noise_floor")),
         ("Flip rate", flips.get("rate")),
+        ("Drift (total variation)", drift.get("mean")),
         ("Stable under all orders", found.get("share_stable")),
+        ("Accuracy, worst order", spread.get("low")),
+        ("Accuracy, mean of orders", spread.get("mean")),
+        ("Accuracy, best order", spread.get("high")),
+        ("Chosen slots uniform, p", (found.get("chosen_slots") or {}).get("p")),
         ("None when removed", null.get("hit")),
         ("None when intact", null.get("false")),
         ("AUROC, explicit", found.get("auroc_explicit")),
         ("AUROC, implicit", found.get("auroc_implicit")),
     ]
+    if (probes := found.get("probes")) is not None:
+        known += [(f"Flips under {each['probe']}", each["flip_rate"]) for each in probes["probes"]]
+        known += [("Attack success", (probes["attack"] or {}).get("rate")), ("Robustness", probes["robustness"])]
     return [(told, value) for told, value in known if value is None or isinstance(value, float | int)]

@@ -28,21 +28,22 @@ def command(
     """
     from arena.errors import UsageError
     from arena.identity import dump
-    from arena.leaderboard.reliability import reliability
+    from arena.leaderboard.reliability import invariance, reliability
     from arena.log.reader import RunReader
 
     reader = RunReader(run)
     found = reliability(reader)
     if found is None:
         raise UsageError(f"{run} measured no reliability", hint="run: arena eval ... --reliability")
-    found["declared_order_invariant"] = reader.config["resolved"]["model_card"].get("order_invariant")
+    card = reader.config["resolved"]["model_card"]
+    found["declared_order_invariant"] = card.get("order_invariant")
     if as_json:
         typer.echo(dump(found))
     else:
-        _print(found)
+        _print(found, invariance(found, card))
 
 
-def _print(found: Mapping[str, Any]) -> None:
+def _print(found: Mapping[str, Any], claim: str | None) -> None:
     from arena.cli.render import console, table
 
     out = console()
@@ -64,14 +65,8 @@ def _print(found: Mapping[str, Any]) -> None:
         if probes["attack"] is not None:
             out.print(f"attack success {_rate(probes['attack']['rate'])} (base {_rate(probes['attack']['base_rate'])})")
         out.print(f"robustness {_rate(probes['robustness'])}")
-    if found["declared_order_invariant"]:
-        flips = found["flips"]["flips"]
-        said = (
-            "confirmed: no flip"
-            if flips == 0
-            else f"NOT confirmed: {flips} of {found['flips']['comparable']} pairs flip"
-        )
-        out.print(f"the model declares that option order does not matter: {said}")
+    if claim is not None:
+        out.print(f"the model declares that option order does not matter: {claim}")
     for note in found["partial"]:
         out.print(f"partial: {note}", style="yellow")
 

@@ -17,11 +17,15 @@ import pytest
 from board_runs import HOSTILE_KEY, arena
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from view_runs import KEYS, decision, write_run
 
 from arena.errors import MissingNeed
 from arena.leaderboard import plots, render
 from arena.leaderboard.board import build, load
+from arena.leaderboard.flips import flips
 from arena.leaderboard.publish import publish
+from arena.leaderboard.reliability import invariance
+from arena.log.reader import RunReader
 
 Runs = dict[str, Path]
 
@@ -66,6 +70,58 @@ def test_numbers_on_the_site_are_those_of_the_summaries(runs: Runs, site: Path) 
             if cell["tier"] == "T2":
                 assert float(shown[f"skill_{cell['domain']}"]) == cell["skill"]
         assert shown["latency_p50_s"] == "", "no serial lane, no latency"
+
+
+def test_the_page_of_a_model_tells_what_stands_beside_s_and_n(runs: Runs, site: Path) -> None:
+    board = json.loads((site / "data/leaderboard.json").read_text())
+    for row in board["rows"]:
+        found = row["reliability"]
+        page = (site / f"models/{row['slug']}.html").read_text()
+        moved, spread = found["flips"], found["accuracy_over_orders"]
+        assert f"Red: {moved['flips']} of {moved['comparable']} decisions left the canonical one" in page
+        told = {
+            "Drift (total variation)": found["drift"]["mean"],
+            "Accuracy, worst order": spread["low"],
+            "Accuracy, best order": spread["high"],
+            "Chosen slots uniform, p": found["chosen_slots"]["p"],
+        }
+        for name, value in told.items():
+            assert f"<dt>{name}</dt><dd>{value:.3f}</dd>" in page, name
+
+
+def test_nothing_is_said_to_have_left_a_canonical_decision_that_is_invalid(tmp_path: Path) -> None:
+    forms = [{"kind": "reorder", "index": n, "question": "pick", "order": KEYS} for n in range(3)]
+    lost = [decision("u", variant=form, committed=said) for form, said in zip(forms, (None, "a", None), strict=True)]
+    kept = [decision("v", variant=form, committed=said) for form, said in zip(forms, ("a", "b", "a"), strict=True)]
+    run = write_run(tmp_path / "run", lost + kept)
+    config = json.loads((run / "config.json").read_text())
+    config["resolved"]["reliability"] = {"orders": 3}
+    (run / "config.json").write_text(json.dumps(config))
+    found = flips([RunReader(run)])
+    assert [line["cells"] for line in found.map] == [["same", "flipped", "same"], ["invalid", "alone", "invalid"]]
+    assert [one.moved for one in found.worst] == [1]
+    assert plots.order_map(found.map).note == "Red: 1 of 2 decisions left the canonical one, in 1 of 2 items."
+
+
+def test_a_claim_of_order_invariance_stands_beside_what_became_of_it() -> None:
+    card = {"order_invariant": True}
+    still, moved = ({"flips": {"flips": n, "comparable": 550}} for n in (0, 3))
+    assert invariance(still, card) == "confirmed: no flip in 550 pairs"
+    assert invariance(moved, card) == "NOT confirmed: 3 of 550 pairs flip"
+    assert invariance(moved, {"order_invariant": False}) is None
+    assert invariance({}, card) is None
+
+
+def test_the_commands_of_a_decision_open_that_very_decision(runs: Runs, site: Path) -> None:
+    """A replay address names an item or a step as it is; a varied form is opened in the viewer."""
+    replayed = 0
+    for path in site.glob("decisions/*/*.html"):
+        page = html.unescape(path.read_text())
+        assert f"--decision {path.stem}</code>" in page
+        flipped = '<span class="badge warn">flipped</span>' in page
+        assert ("arena replay" in page) == (not flipped)
+        replayed += not flipped
+    assert replayed > 20
 
 
 class Audit(HTMLParser):

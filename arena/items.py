@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from arena.identity import case_id, digest
 from arena.types import JSON, Choice, Committed, Frozen, Noul, Question, Score
 
-VariantKind = Literal["base", "repeat", "reorder", "null_intact", "null_removed", "removed", "probe"]
+VariantKind = Literal["base", "trial", "repeat", "reorder", "null_intact", "null_removed", "removed", "probe"]
 
 
 class Gold(Frozen):
@@ -35,6 +35,9 @@ class Gold(Frozen):
 
 class Variant(Frozen):
     """How a case differs from its item. One question is varied; the others are asked as they are.
+
+    A ``trial`` is an episode played once more, its ``index``-th further time: over another drawing of its fixture where
+    one is frozen, with the options of every question in another order.
 
     ``question``: name of the varied question. ``order``: its option keys in the order shown. ``removed``:
     option keys taken away. ``null_slot``: where ``none_of_the_above`` was put. ``probe``: ``reverse``,
@@ -83,11 +86,18 @@ class Item(Frozen):
         return self
 
 
+class Recording(Frozen):
+    """One frozen file that an environment opens."""
+
+    path: str
+    sha256: str
+
+
 class EpisodeRef(Frozen):
     """One frozen episode of an environment: which recording, and where it stands in the registry.
 
     ``env`` and ``verifier`` are registry ids; ``path`` is the recording (file or key) the environment opens.
-    ``steps``: recorded gold steps, the ending included.
+    ``steps``: recorded gold steps, the ending included. ``trials``: other drawings of it, which may be none.
     """
 
     id: str
@@ -101,6 +111,12 @@ class EpisodeRef(Frozen):
     sha256: str
     steps: int = 1
     group: str | None = None
+    trials: Annotated[tuple[Recording, ...], Field(strict=False)] = ()
+
+    def recording(self, trial: int) -> Recording:
+        """What a trial plays: 0 the episode itself, then its other drawings in turn, itself among them."""
+        every = (Recording(path=self.path, sha256=self.sha256), *self.trials)
+        return every[trial % len(every)]
 
 
 Unit = Item | EpisodeRef
@@ -130,6 +146,7 @@ __all__ = [
     "Item",
     "Noul",
     "Question",
+    "Recording",
     "Score",
     "Unit",
     "Variant",

@@ -243,8 +243,10 @@ def _episode_fault(row: Row, locked: Locked) -> str | None:
     frozen = locked.domain(row["domain"]).lock.cells.get(row["tier"], {}).get(row["split"], {}).get(row["unit"])
     if frozen is None:
         return f"{row['unit']!r} is not a locked episode of {row['domain']}/{row['tier']}"
-    if row["recording_sha256"] != frozen.sha256:
-        return f"played on recording {row['recording_sha256'][:12]}..., locked is {frozen.sha256[:12]}..."
+    drawings = (frozen.sha256, *(locked.domain(row["domain"]).lock.files[path] for path in frozen.trials))
+    due = drawings[row["variant"]["index"] % len(drawings)]
+    if row["recording_sha256"] != due:
+        return f"played on recording {row['recording_sha256'][:12]}..., locked is {due[:12]}..."
     if row["error"] is not None:
         return None if row["ending"] in ("error", "not_evaluated") else f"ended {row['ending']!r} with an error"
     verdict = VERIFIERS.get(row["verifier"])(row["verify"], row["end_state"], row["claimed"])

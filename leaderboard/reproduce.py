@@ -43,6 +43,8 @@ def _arguments(resolved: Mapping[str, Any]) -> Iterator[str]:
         yield from ("--limit", str(resolved["limit"]))
     if resolved["repeats"] != 1:
         yield from ("--repeats", str(resolved["repeats"]))
+    if resolved.get("trials", 1) != 1:
+        yield from ("--trials", str(resolved["trials"]))
     for key, value in resolved["model_options"].items():
         if key == "extra":
             for name, inner in value.items():

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
-from arena.leaderboard.capability import capability, cell_row, collect, counts_for_capability
+from arena.leaderboard.capability import MAX_INFRA_RATE, capability, cell_row, collect, counts_for_capability
 from arena.leaderboard.reliability import reliability
 from arena.leaderboard.rows import metric_row
 from arena.log.reader import Row, RunReader
@@ -58,7 +58,8 @@ def summarise(reader: RunReader) -> dict[str, Any]:
     scored = from_rows(metric_row(row) for row in reader.rows() if counts_for_capability(row))
     decisions = counts.total["decisions"]
     bad = decisions - counts.total["valid"]
-    infra = sum(row.get("infra_rate", 0.0) * row["n"] for row in rows)
+    plays = sum(row.get("plays", 0) for row in rows)
+    infra = round(sum(row.get("infra_rate", 0.0) * row.get("plays", 0) for row in rows))
     summary = {
         "run": reader.folder.name,
         "protocol": resolved["protocol"],
@@ -81,10 +82,10 @@ def summarise(reader: RunReader) -> dict[str, Any]:
             "renormalized": counts.total["renormalized"],
             "cached": counts.total["cached"],
             "outcomes": dict(sorted(counts.outcomes.items())),
-            "episode_errors": round(infra),
+            "episode_errors": infra,
         },
         "invalid_reasons": dict(sorted(counts.reasons.items(), key=lambda pair: (-pair[1], pair[0]))[:10]),
-        "failed": (decisions > 0 and bad / decisions > MAX_BAD_SHARE) or infra > 0.01 * sum(row["n"] for row in rows),
+        "failed": (decisions > 0 and bad / decisions > MAX_BAD_SHARE) or infra > MAX_INFRA_RATE * plays,
     }
     return rounded(summary)  # type: ignore[no-any-return]
 

@@ -22,6 +22,9 @@ DATA = Path(__file__).parent / "data"
 
 LOCK_FORMAT = 1
 
+TRIALS_FOLDER = "trials"
+"""Below the recordings of a domain: other drawings of an episode, ``ID.t1.json``, ``ID.t2.json``, ..."""
+
 
 class Tier(Frozen):
     """One tier: its name and the written rule by which units were assigned to it, before any ranked model ran."""
@@ -34,12 +37,14 @@ class LockedUnit(Frozen):
     """One frozen item or episode. ``sha256``: of the item's JSONL line, or of the recording.
 
     ``path``: the recording, relative to the suite folder; None for items. ``steps``: recorded decisions.
+    ``trials``: paths of other drawings of the episode, which trials after the first play; may be empty.
     """
 
     sha256: str
     path: str | None = None
     steps: int = 1
     group: str | None = None
+    trials: Annotated[tuple[str, ...], Field(strict=False)] = ()
 
 
 class Lock(Frozen):

@@ -13,6 +13,7 @@ import re
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
+from itertools import count, takewhile
 from pathlib import Path
 
 import orjson
@@ -23,6 +24,7 @@ from arena.identity import PROTOCOL_SEED, load, rng_for, sha256, sha256_file, st
 from arena.items import Gold, Item
 from arena.tasks.definition import (
     DATA,
+    TRIALS_FOLDER,
     Definition,
     Lock,
     LockedUnit,
@@ -161,9 +163,15 @@ def _episodes(folder: Path, definition: Definition) -> tuple[dict[str, str], Cel
         if tier not in definition.tier_names or split not in definition.splits:
             raise UsageError(f"{relative}: tier {tier!r}, split {split!r} are not declared in {definition.name}.toml")
         files[relative] = sha256_file(path)
-        found.append((tier, split, name, LockedUnit(sha256=files[relative], path=relative, steps=steps, group=group)))
+        drawn = _trials(folder, path, name)
+        files |= {each: sha256_file(folder / each) for each in drawn}
+        unit = LockedUnit(sha256=files[relative], path=relative, steps=steps, group=group, trials=drawn)
+        found.append((tier, split, name, unit))
     if not found:
         raise MissingNeed(f"{folder / definition.data} holds no recording (*{', *'.join(_RECORDINGS)})")
+    strays = sorted(path.name for path in (folder / definition.data / TRIALS_FOLDER).glob("*"))
+    if len(strays) != sum(len(unit.trials) for _, _, _, unit in found):
+        raise UsageError(f"{definition.data}/{TRIALS_FOLDER} holds files of no episode, or a gap in their numbers")
     names = [name for _, _, name, _ in found]
     if twice := {name for name in names if names.count(name) > 1}:
         raise UsageError(f"{definition.data}: the id {min(twice)!r} is used twice")
@@ -175,6 +183,12 @@ def _episodes(folder: Path, definition: Definition) -> tuple[dict[str, str], Cel
                 cells.setdefault(tier, {})[split] = cell
     hardest = cells.get(definition.tier_names[-1], {}).get("test", {})
     return files, cells, [f"{name}#{step}" for name, unit in hardest.items() for step in range(unit.steps)]
+
+
+def _trials(folder: Path, path: Path, name: str) -> tuple[str, ...]:
+    """The other drawings of an episode, numbered from 1 without a gap, relative to ``folder``."""
+    numbered = (path.parent / TRIALS_FOLDER / f"{name}.t{number}{path.suffix}" for number in count(1))
+    return tuple(each.relative_to(folder).as_posix() for each in takewhile(Path.is_file, numbered))
 
 
 Placed = tuple[str, str, str, str | None, int]

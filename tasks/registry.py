@@ -14,7 +14,7 @@ from typing import Literal
 
 from arena.errors import NothingSelected, UnknownName, UsageError
 from arena.identity import load
-from arena.items import EpisodeRef, Gold, Item, Unit
+from arena.items import EpisodeRef, Gold, Item, Recording, Unit
 from arena.registry import Registry
 from arena.tasks.definition import Domain, Tier, golds_file, items_file, lock_path, read_domain, toml_path, verified
 from arena.types import JSON, Choice, Frozen, Noul, Score
@@ -177,6 +177,9 @@ def load_units(name: str, tier: str, split: str = "test", ids: Iterable[str] = (
             sha256=unit.sha256,
             steps=unit.steps,
             group=unit.group,
+            trials=tuple(
+                Recording(path=str(verified(each, path)), sha256=each.lock.files[path]) for path in unit.trials
+            ),
         )
         for key, unit in locked.items()
     )

@@ -48,6 +48,7 @@ def command(
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="First N of each tier; the run is limited.")] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Ask everything N times.")] = 1,
+    trials: Annotated[int, typer.Option(min=1, help="Play episodes N times, fixture and order varied: pass^k.")] = 1,
     base_url: Annotated[str | None, typer.Option(help="Server of a wire model.")] = None,
     wire_model: Annotated[str | None, typer.Option(help="The model's name on the wire.")] = None,
     api_key_env: Annotated[str | None, typer.Option(help="Environment variable that holds the key.")] = None,

@@ -109,12 +109,41 @@ CELL_COLUMNS = (
 )
 
 
+EPISODE_COLUMNS = (
+    "domain",
+    "tier",
+    "plays",
+    "pass^1",
+    "pass^2",
+    "pass^4",
+    "unsafe",
+    "collateral",
+    "false block",
+    "infra",
+)
+
+
+def episode_rows(cells: Iterable[Mapping[str, Any]]) -> list[list[str]]:
+    """Rows of what an episode cell says besides success: pass^k over trials, and what was done that must not be."""
+    rows = []
+    for cell in cells:
+        if cell["kind"] == "episodes":
+            powers = cell["pass_k"] or {}
+            tried = [percent(powers[k]["rate"]) if k in powers else "-" for k in ("1", "2", "4")]
+            rates = [percent(cell[f"{name}_rate"], "-") for name in ("unsafe", "collateral", "false_block", "infra")]
+            rows.append([cell["domain"], cell["tier"], str(cell["plays"]), *tried, *rates])
+    return rows
+
+
 def print_summary(folder: Path, summary: Mapping[str, Any]) -> None:
     """The results of a run and where they lie."""
     out = console()
     limited = "  LIMITED: never enters a leaderboard" if summary["limited"] else ""
     out.print(f"{summary['model']}  protocol {summary['protocol']}  split {summary['split']}{limited}", style="bold")
     out.print(table(CELL_COLUMNS, cell_rows(summary["cells"])))
+    if episodes := episode_rows(summary["cells"]):
+        out.print()
+        out.print(table(EPISODE_COLUMNS, episodes))
     if summary["capability"] is None:
         out.print(f"capability C: pending (not run or no floor: {', '.join(summary['pending'])})")
     else:
@@ -126,7 +155,7 @@ def print_summary(folder: Path, summary: Mapping[str, Any]) -> None:
         shown = "  ".join(f"{name} {percent(found[name])}" for name in ("S", "N", "R"))
         out.print(f"reliability: {shown}")
     if (canary := summary["canary"]) is not None:
-        warn = "" if canary["right"] == canary["asked"] else "  (does the model see the questions?)"
+        warn = "" if canary["right"] == canary["asked"] else "  (a model that reads its questions gets both)"
         out.print(f"visibility canary: {canary['right']} of {canary['asked']} right{warn}")
     counts = summary["counts"]
     out.print(

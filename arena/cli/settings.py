@@ -24,7 +24,14 @@ DEFAULT_MODEL = "sparrow-nano"
 SANDBOXED = "tools/sandbox-v1"
 """The environment that ``--sandbox`` speaks of."""
 
-_PLAIN = {"model": "model", "split": "split", "limit": "limit", "repeats": "repeats", "lane": "lane"}
+_PLAIN = {
+    "model": "model",
+    "split": "split",
+    "limit": "limit",
+    "repeats": "repeats",
+    "trials": "trials",
+    "lane": "lane",
+}
 _LISTS = {"domain": "domains", "tier": "tiers", "item": "items"}
 _MODEL = {
     "base_url": "base_url",

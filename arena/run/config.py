@@ -44,6 +44,7 @@ class RunConfig(Frozen):
     """What is evaluated. Every field enters the resume key.
 
     ``environment``: options by environment id; those under ``*`` go to every environment of the plan.
+    ``trials``: how often each episode is played: itself, then over other fixtures and option orders.
     ``prereg_sha256``: the pre-registration the run belongs to; it is in the header before the first call.
     """
 
@@ -55,6 +56,7 @@ class RunConfig(Frozen):
     items: Annotated[tuple[str, ...], Field(strict=False)] = ()
     limit: int | None = None
     repeats: int = 1
+    trials: int = 1
     environment: dict[str, dict[str, JSON]] = Field(default_factory=dict)
     lane: Lane = "throughput"
     stop: StopRule = StopRule()

@@ -1,7 +1,8 @@
 """Developer tool: ``python -m arena.run.freeze_tools`` writes the tools domain's episode files.
 
 Every generated task is checked (``arena.run.tool_lint``), its first oracle is played on the simulation, what was
-seen is recorded, and the file is written; a task with a fault stops the whole. ``--check`` writes nothing.
+seen is recorded, and the file is written; a task with a fault stops the whole. Its other drawings, which further
+trials play, are checked alike and lie under ``trials/`` without a recording. ``--check`` writes nothing.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from arena.envs.tools.sim import SimSandbox
 from arena.envs.tools.task import parse_task
 from arena.identity import dump
 from arena.run.tool_lint import ROLLOUTS, follow, lint, session_faults
-from arena.tasks.definition import DATA
+from arena.tasks.definition import DATA, TRIALS_FOLDER
 from arena.tasks.tools.draft import BOUNDS
-from arena.tasks.tools.generate import tasks
+from arena.tasks.tools.generate import tasks, trials
 from arena.types import JSON
 
 FOLDER = DATA / "tools" / "episodes"
@@ -59,17 +60,17 @@ async def freeze(folder: Path, *, check: bool, rollouts: int) -> int:
     bad = 0
     environment = open_environment(sandbox="sim")
     with TemporaryDirectory() as scratch, SimSandbox(Limits()) as box:
-        for body in tasks():
+        for body, of in (*((body, None) for body in tasks()), *((body, of) for of, body in trials())):
             task = parse_task(dump(body), body["id"])
             faults, won = lint(task, box, rollouts)
             wins[task.tier] += won
             tries[task.tier] += rollouts
             if not faults:
-                full = await recorded(environment, body, Path(scratch))
+                full = body if of else await recorded(environment, body, Path(scratch))
                 path = Path(scratch) / f"full-{task.id}.json"
                 path.write_bytes(file_bytes(full))
                 faults = await session_faults(environment, str(path), parse_task(path.read_bytes(), task.id), times=1)
-                files[f"{task.id}.json"] = file_bytes(full)
+                files[f"{TRIALS_FOLDER}/{task.id}.json" if of else f"{task.id}.json"] = file_bytes(full)
             bad += bool(faults)
             for fault in faults:
                 print(f"{task.id}: {fault}", file=sys.stderr)
@@ -85,9 +86,9 @@ async def freeze(folder: Path, *, check: bool, rollouts: int) -> int:
 
 def write(folder: Path, files: dict[str, bytes]) -> None:
     """Make the folder hold these task files and no others."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for stale in folder.glob("*.json"):
-        if stale.name not in files:
+    (folder / TRIALS_FOLDER).mkdir(parents=True, exist_ok=True)
+    for stale in folder.rglob("*.json"):
+        if stale.relative_to(folder).as_posix() not in files:
             stale.unlink()
     for name, data in files.items():
         (folder / name).write_bytes(data)

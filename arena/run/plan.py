@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from arena.errors import UsageError
 from arena.identity import dump
-from arena.items import BASE, Case, EpisodeRef, Gold, Item
+from arena.items import BASE, Case, EpisodeRef, Gold, Item, Variant
 from arena.run.config import RunConfig
 from arena.run.planned import Planned
 from arena.run.reliability_plan import ReliabilityUnit, reliability_cases, reliability_units
@@ -69,13 +70,16 @@ class Plan:
         """Select and load, checking every frozen file.
 
         Raises:
-            UnknownName, NothingSelected, ChangedData: from the registry.
+            UnknownName, NothingSelected, ChangedData: from the registry. UsageError: trials without an episode.
         """
         self.config = config
         tiers = config.tiers[0] if config.tiers in (("all",), ("hardest",)) else config.tiers
         chosen = select(config.domains, tiers, config.split, config.items)
         self.cells = tuple(self._cell(cell.domain, cell.tier, cell.ids) for cell in chosen.cells)
         self.reliability: tuple[ReliabilityUnit, ...] = ()
+        if config.trials > 1 and not any(True for _ in self._episode_units()):
+            found = f"trials are for episodes, and {', '.join(config.domains)} has none"
+            raise UsageError(found, hint="leave --trials out, or add a domain with episodes (arena list domains)")
 
     def add_reliability(self, environments: Mapping[str, Environment]) -> None:
         """Load the units that S and N are measured on, if the configuration asks for them."""
@@ -96,15 +100,17 @@ class Plan:
             yield from reliability_cases(self.reliability, self.config.reliability)
 
     def episodes(self) -> Iterator[Planned]:
-        """Every case of an episode: for each repeat, each cell, each recording."""
-        return self._cases(EpisodeRef)
+        """Every case of an episode: for each trial, each repeat, each cell, each recording."""
+        yield from self._cases(EpisodeRef)
+        for trial in range(1, self.config.trials):
+            yield from self._cases(EpisodeRef, Variant(kind="trial", index=trial))
 
-    def _cases(self, kind: type[Item] | type[EpisodeRef]) -> Iterator[Planned]:
+    def _cases(self, kind: type[Item] | type[EpisodeRef], variant: Variant = BASE) -> Iterator[Planned]:
         for repeat in range(self.config.repeats):
             for cell in self.cells:
                 for unit in cell.units:
                     if isinstance(unit, kind):
-                        case = Case(unit=unit.id, domain=cell.domain, tier=cell.tier, variant=BASE, repeat=repeat)
+                        case = Case(unit=unit.id, domain=cell.domain, tier=cell.tier, variant=variant, repeat=repeat)
                         yield Planned(case, unit, cell.golds.get(unit.id, {}))
 
     def environments(self) -> tuple[str, ...]:

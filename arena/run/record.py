@@ -66,6 +66,12 @@ class Past:
             return self.answered.get(planned.case.id, 0) >= len(planned.unit.questions)
         return planned.case.id in self.episodes
 
+    def play_again(self, case: str, answered: Mapping[str, dict[str, Row]]) -> None:
+        """An episode broke and is played again at once: what was answered stays so. ``answered`` is like ``rows``."""
+        self.retries[case] = self.retries.get(case, 0) + 1
+        for ask, rows in answered.items():
+            self.rows[ask] = {**self.rows.get(ask, {}), **rows}
+
 
 def read_past(reader: RunReader, tally: Tally) -> Past:
     """Read what a run already holds and count it into ``tally``."""
@@ -172,6 +178,9 @@ class CaseRecorder:
         self.planned, self.channel, self.writer, self.run, self.tally = planned, channel, writer, run, tally
         self.case = planned.case.id
         self.steps: list[Step] = []
+        self.answered: dict[str, dict[str, Row]] = {}
+        """Of an episode: what was written, as ``Past.rows`` holds it."""
+        self.counted = Tally()
         self.started = datetime.now(UTC)
         self._request = b""
         self._known = False
@@ -201,11 +210,15 @@ class CaseRecorder:
             # A crash may have recorded part of an ask; what stands there for other bytes is replaced.
             kept = {name for name, row in present.items() if row["request_sha256"] == shared["request_sha256"]}
             owed = {name: one for name, one in judged.items() if name not in kept}
-            self.writer.decisions(self._decision(shared, turn, reply, name, one) for name, one in owed.items())
+            made = [self._decision(shared, turn, reply, name, one) for name, one in owed.items()]
+            self.writer.decisions(made)
+            if isinstance(self.planned.unit, EpisodeRef) and reply.outcome not in RETRYABLE:
+                self.answered[turn.ask.id] = {each.question_name: _as_past(each) for each in made}
             tally.asks += 1
         for one in judged.values():
-            tally.decisions += 1
-            tally.invalid += not one.gated.valid
+            for each in (tally, self.counted):
+                each.decisions += 1
+                each.invalid += not one.gated.valid
         tally.errors += reply.outcome in RETRYABLE
         tally.cached += reply.cached
         if isinstance(self.planned.unit, EpisodeRef):
@@ -309,6 +322,12 @@ class CaseRecorder:
                 timing={"observe_ms": round(turn.observe_ms, 3), "decide_ms": round(self._decide_ms, 3)},
             )
         )
+
+
+def _as_past(decision: Decision) -> Row:
+    """What an ask is answered from when its episode is played again."""
+    names = ("response", "outcome", "error", "body", "latency_ms", "model_version", "cached", "request_sha256", "retry")
+    return {name: getattr(decision, name) for name in names}
 
 
 DEEPEST = 100

@@ -25,7 +25,8 @@ from arena.run.plan import Plan
 from arena.run.planned import Planned
 from arena.run.record import CaseRecorder, Channel, Tally
 from arena.run.static import StaticSession
-from arena.session import Ended, EndVerdict, Environment, Verifier, play
+from arena.run.trials import TrialSession
+from arena.session import Ended, EndVerdict, Environment, Session, Verifier, play
 
 YIELD_EVERY_S = 0.05
 
@@ -99,6 +100,16 @@ class Schedule:
             await self._episode(planned, planned.unit, recorder)
 
     async def _episode(self, planned: Planned, unit: EpisodeRef, recorder: CaseRecorder) -> None:
+        """Play an episode. One that its environment broke is played once more from its start; both stand in the log."""
+        if await self._try(planned, unit, recorder):
+            return
+        self.channel.past.play_again(planned.case.id, recorder.answered)
+        self.tally.decisions -= recorder.counted.decisions
+        self.tally.invalid -= recorder.counted.invalid
+        await self._try(planned, unit, CaseRecorder(planned, self.channel, self.writer, self.run, self.tally))
+
+    async def _try(self, planned: Planned, unit: EpisodeRef, recorder: CaseRecorder) -> bool:
+        """Play an episode and write its line; whether its environment held."""
         begun = perf_counter()
         ended, failure = Ended(), None
         try:
@@ -113,10 +124,13 @@ class Schedule:
             except Failure as error:
                 verdict, failure = EndVerdict("not_evaluated"), error
         self.writer.episode(self._record(planned, unit, recorder, ended, verdict, failure, perf_counter() - begun))
+        return failure is None or failure.boundary != "env"
 
     async def _play(self, planned: Planned, unit: EpisodeRef, recorder: CaseRecorder) -> Ended:
         with attributed("env", f"episode {unit.id}"):
-            session = await self.environments[unit.env].open(unit.path, ask_prefix=planned.case.id)
+            trial = planned.case.variant.index
+            opened = await self.environments[unit.env].open(unit.recording(trial).path, ask_prefix=planned.case.id)
+            session: Session = TrialSession(opened, unit.id, trial) if trial else opened
             try:
                 return await play(session, recorder.decide, recorder.on_turn)
             finally:
@@ -153,12 +167,12 @@ class Schedule:
             group=unit.group,
             env=unit.env,
             verifier=unit.verifier,
-            recording_sha256=unit.sha256,
+            recording_sha256=unit.recording(case.variant.index).sha256,
             variant=case.variant,
             repeat=case.repeat,
             retry=self.channel.past.retries.get(case.id, 0),
             steps=tuple(recorder.steps),
-            gold_steps=unit.steps,
+            gold_steps=unit.steps if failure else ended.gold_steps,
             ending=verdict.ending,
             claimed=ended.claimed,
             truncated=ended.truncated,

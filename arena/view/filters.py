@@ -31,6 +31,7 @@ ALONG = "along"
 
 FORMS: Final = {
     "base": "canonical",
+    "trial": "trial",
     "reorder": "order",
     "repeat": "repeat",
     "null_intact": "null offered",

@@ -11,7 +11,7 @@ from typing import Any
 
 from arena.log.reader import Row
 
-VERSION = 1
+VERSION = 2
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS meta (version INTEGER NOT NULL);
@@ -76,7 +76,7 @@ def decision_columns(row: Row) -> tuple[Any, ...]:
         kind,
         variant["index"],
         variant["probe"],
-        kind == "base" or variant["question"] == name,
+        kind in ("base", "trial") or variant["question"] == name,
         row["repeat"],
         row["phase"],
         row["step"],
@@ -97,6 +97,8 @@ def group_of(row: Row) -> str:
     unit = row["unit"]
     if row["episode"] is not None:
         unit = f"{unit}#{row['step']}" if row["phase"] == "teacher" else f"{unit}#free-{row['step']}"
+        if row["variant"]["kind"] == "trial":
+            unit += f" trial {row['variant']['index']}"  # another fixture: no form of the same question
     return f"{row['domain']}\x1f{unit}\x1f{row['question_name']}"
 
 

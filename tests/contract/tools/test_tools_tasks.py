@@ -19,14 +19,18 @@ from arena.envs.tools.snapshot import Snapshot
 from arena.envs.tools.task import Task, read_task
 from arena.identity import dump, rng_for
 from arena.run.freeze_tools import FOLDER, file_bytes
-from arena.run.tool_lint import ROLLOUTS, Graph, lint, session_faults
+from arena.run.tool_lint import ROLLOUTS, Graph, lint, session_faults, walk_faults
+from arena.tasks import domain
+from arena.tasks.definition import TRIALS_FOLDER
 from arena.tasks.tools.draft import BOUNDS
-from arena.tasks.tools.generate import TIERS, tasks
+from arena.tasks.tools.generate import TIERS, TRIALS, tasks, trials
 from arena.types import JSON
 from arena.verifiers.tools import verify
 
 PATHS = sorted(FOLDER.glob("*.json"))
 TASKS = {path.stem: read_task(path)[0] for path in PATHS}
+DRAWN = {path.stem: read_task(path)[0] for path in sorted((FOLDER / TRIALS_FOLDER).glob("*.json"))}
+"""The other drawings of the tasks, which further trials play."""
 CELLS = sorted({(task.tier, task.family) for task in TASKS.values()})
 
 
@@ -54,6 +58,22 @@ def test_the_files_are_what_the_generator_writes() -> None:
         assert path.read_bytes() == file_bytes({**made[path.stem], "recorded": seen}), path.name
 
 
+def test_the_drawings_are_what_the_generator_writes() -> None:
+    """Byte for byte, each of the same cell as its task, and locked under it."""
+    made = {body["id"]: (of, body) for of, body in trials()}
+    assert made.keys() == DRAWN.keys()
+    for name, (of, body) in made.items():
+        assert (FOLDER / TRIALS_FOLDER / f"{name}.json").read_bytes() == file_bytes(body), name
+        one, other = TASKS[of], DRAWN[name]
+        assert (one.family, one.tier, one.split) == (other.family, other.tier, other.split)
+    locked = domain("tools").lock
+    units = {unit: each for splits in locked.cells.values() for cell in splits.values() for unit, each in cell.items()}
+    for name, unit in units.items():
+        expected = [f"tools/episodes/{TRIALS_FOLDER}/{name}.t{number}.json" for number in range(1, TRIALS + 1)]
+        assert list(unit.trials) == expected
+        assert set(expected) <= locked.files.keys()
+
+
 def test_there_are_enough_of_every_kind() -> None:
     split = Counter(task.split for task in TASKS.values())
     assert split["test"] >= 120
@@ -62,20 +82,26 @@ def test_there_are_enough_of_every_kind() -> None:
     assert {tier for tier, _ in CELLS} == set(TIERS) == set(BOUNDS)
 
 
+FEW = 20
+"""Random walks of each further drawing: all 200 are walked before it is frozen."""
+
 SHAPES = {"T0": (4, 4, 2, 2), "T1": (6, 8, 3, 5), "T2": (8, 12, 4, 10), "T3": (10, 20, 6, 15), "T4": (8, 16, 4, 12)}
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", TASKS | DRAWN)
 def test_a_task_has_the_size_of_its_tier(name: str) -> None:
-    task = TASKS[name]
+    task = (TASKS | DRAWN)[name]
     fewest, most, shortest, longest = SHAPES[task.tier]
     assert fewest <= len(task.tools) <= most
     assert shortest <= min(map(len, task.oracles))
-    assert len(task.recorded) == len(task.oracles[0]) <= longest
+    assert len(task.oracles[0]) <= longest
+    assert len(task.recorded) == (len(task.oracles[0]) if name in TASKS else 0)
 
 
 def test_no_two_tasks_are_the_same() -> None:
-    seen = Counter(dump([task.goal, {k: f.model_dump() for k, f in task.files.items()}]) for task in TASKS.values())
+    """Nor two drawings, whatever their split: nothing of the test split can be learnt by heart."""
+    every = (*TASKS.values(), *DRAWN.values())
+    seen = Counter(dump([task.goal, {k: f.model_dump() for k, f in task.files.items()}]) for task in every)
     assert max(seen.values()) == 1
 
 
@@ -103,6 +129,10 @@ def test_tasks_hold_what_they_promise(tier: str, family: str, sim_box: Sandbox, 
         faults, won = lint(task, sim_box)
         assert faults == [], task.id
         wins, tries = wins + won, tries + ROLLOUTS
+    for task in (each for each in DRAWN.values() if (each.tier, each.family) == (tier, family)):
+        graph = Graph(task, sim_box)
+        assert list(walk_faults(graph)) == [], task.id
+        wins, tries = wins + graph.random_wins(FEW), tries + FEW
     assert wins <= BOUNDS[tier] * tries
     first = chosen[0]
     assert asyncio.run(session_faults(sim, str(FOLDER / f"{first.id}.json"), first)) == []
@@ -147,6 +177,7 @@ def _agree(task: Task, real: Sandbox, sim_box: Sandbox) -> None:
 
 def _check_real(backend: Backend, tier: str, family: str, sim_box: Sandbox, count: int) -> None:
     chosen = [task for task in TASKS.values() if (task.tier, task.family) == (tier, family)][:count]
+    chosen += [task for task in DRAWN.values() if (task.tier, task.family) == (tier, family)][:1]
     environment = open_environment()
     environment._pool = SandboxPool(backend)
     with backend.sandbox() as real:
@@ -156,7 +187,7 @@ def _check_real(backend: Backend, tier: str, family: str, sim_box: Sandbox, coun
 
 
 def _path(task: Task) -> Path:
-    return FOLDER / f"{task.id}.json"
+    return FOLDER / TRIALS_FOLDER / f"{task.id}.json" if task.id in DRAWN else FOLDER / f"{task.id}.json"
 
 
 @pytest.mark.engine

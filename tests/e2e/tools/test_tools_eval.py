@@ -95,3 +95,30 @@ def test_build_makes_the_image_that_the_tasks_need(arena: Arena) -> None:
     assert said.code == 0, said.err
     assert said.json["image"] == IMAGE
     assert len(said.json["sha256"]) == 64
+
+
+def test_trials_play_other_fixtures_under_other_orders_and_the_log_verifies(arena: Arena) -> None:
+    run = ("eval", "--model", "random", "--domain", "tools", "--tier", "T0", "--sandbox", "sim", "--json")
+    said = arena(*run, "--trials", "4", "--out", "run")
+    assert said.code == 0, said.err
+    (cell,) = said.json["cells"]
+    assert (cell["n"], cell["plays"]) == (24, 96)
+    assert {k: row["tasks"] for k, row in cell["pass_k"].items()} == {"1": 24, "2": 24, "4": 24}
+    rates = [cell["pass_k"][k]["rate"] for k in ("1", "2", "4")]
+    assert rates == sorted(rates, reverse=True)
+    rows = list(RunReader(Path("run")).episode_rows())
+    won: dict[str, int] = {}
+    for row in rows:
+        won[row["unit"]] = won.get(row["unit"], 0) + (row["ending"] == "success")
+    assert rates[0] == pytest.approx(sum(won.values()) / 96)
+    assert len({row["recording_sha256"] for row in rows}) == 96
+    plain = arena(*run, "--out", "plain")
+    assert cell["success"] == plain.json["cells"][0]["success"]
+    assert (plain.json["cells"][0]["plays"], plain.json["cells"][0]["pass_k"]) == (24, None)
+    assert arena("score", "run", "--verify").code == 0
+
+
+def test_trials_without_an_episode_are_a_usage_error(arena: Arena) -> None:
+    said = arena("eval", "--model", "uniform", "--domain", "intent", "--trials", "2")
+    assert said.code == 2
+    assert "intent has none" in said.err

@@ -12,8 +12,8 @@ import pytest
 from run_tools import CHOICE, GOLD, Scripted
 
 from arena.errors import MissingNeed
-from arena.items import Case, EpisodeRef
-from arena.log.reader import RunReader
+from arena.items import Case, EpisodeRef, Recording, Variant
+from arena.log.reader import RunReader, iter_rows
 from arena.log.writer import RunWriter
 from arena.run.config import StopRule
 from arena.run.planned import Planned
@@ -26,14 +26,18 @@ STEPS = 3
 
 @dataclass
 class Corridor:
-    """An environment of three steps. ``breaks_at``: step whose page cannot be read; ``salt``: what its pages say."""
+    """An environment of three steps. ``breaks_at``: step whose page cannot be read, ``breaks`` times; ``salt``: what
+    its pages say. ``opened``: the paths."""
 
     breaks_at: int | None = None
+    breaks: int = 99
     salt: str = ""
     error: Exception = field(default_factory=lambda: RuntimeError("the page crashed"))
     closed: int = 0
+    opened: list[str] = field(default_factory=list)
 
     async def open(self, path: str, *, ask_prefix: str) -> Walk:
+        self.opened.append(path)
         return Walk(self, ask_prefix)
 
 
@@ -45,7 +49,8 @@ class Walk:
     right: int = 0
 
     def turn(self) -> Turn:
-        if self.corridor.breaks_at == self.at:
+        if self.corridor.breaks_at == self.at and self.corridor.breaks > 0:
+            self.corridor.breaks -= 1
             raise self.corridor.error
         ask = Ask(f"{self.prefix}:teacher:{self.at}", f"door {self.at}{self.corridor.salt}", {"q": CHOICE}, "s@1")
         return Turn(ask, {"q": GOLD}, step=self.at, page_hash=f"h{self.at}")
@@ -82,7 +87,7 @@ class Walks:
         yield Planned(Case(unit="walk", domain="d", tier="T1"), reference())
 
 
-def run(folder: Path, model: Scripted, corridor: Corridor, verifier: Any = verify) -> Tally:
+def run(folder: Path, model: Scripted, corridor: Corridor, verifier: Any = verify, plan: Any = None) -> Tally:
     with RunWriter(folder, {"resolved": {}}) as writer:
         tally = Tally()
         past = read_past(RunReader(folder), tally)
@@ -96,7 +101,7 @@ def run(folder: Path, model: Scripted, corridor: Corridor, verifier: Any = verif
             verifiers={"v": verifier},
             on_progress=lambda _: None,
         )
-        anyio.run(schedule.carry_out, Walks(), 1, 1)
+        anyio.run(schedule.carry_out, plan or Walks(), 1, 1)
     return tally
 
 
@@ -136,7 +141,7 @@ def test_a_broken_environment_ends_the_episode_not_the_run(tmp_path: Path) -> No
         "type": "RuntimeError",
         "message": "episode walk: RuntimeError: the page crashed",
     }
-    assert (len(row["steps"]), corridor.closed) == (2, 1)
+    assert (len(row["steps"]), row["retry"], corridor.closed) == (2, 1, 2)
 
 
 def test_a_broken_episode_is_played_again_from_what_is_on_record(tmp_path: Path) -> None:
@@ -145,8 +150,55 @@ def test_a_broken_episode_is_played_again_from_what_is_on_record(tmp_path: Path)
     run(tmp_path / "run", again, Corridor())
     assert [ask.rpartition(":")[2] for ask in again.asked] == ["2"]
     row = the_episode(tmp_path / "run")
-    assert (row["ending"], row["retry"], len(row["steps"])) == ("success", 1, 3)
+    assert (row["ending"], row["retry"], len(row["steps"])) == ("success", 2, 3)
     assert steps_recorded(tmp_path / "run") == [(0, 0, "ok"), (1, 0, "ok"), (2, 0, "ok")]
+
+
+def test_an_episode_that_breaks_once_is_played_once_more_at_once(tmp_path: Path) -> None:
+    """From its start, as a step may not be done twice; nothing is asked again, and both tries are kept."""
+    corridor, model = Corridor(breaks_at=2, breaks=1), Scripted()
+    tally = run(tmp_path / "run", model, corridor)
+    assert [ask.rpartition(":")[2] for ask in model.asked] == ["0", "1", "2"]
+    assert (tally.cases, tally.asks, tally.decisions) == (1, 3, 3)
+    tries = [(row["ending"], row["retry"]) for row in iter_rows(tmp_path / "run" / "episodes.jsonl")]
+    assert tries == [("error", 0), ("success", 1)]
+    assert the_episode(tmp_path / "run")["ending"] == "success"
+    assert steps_recorded(tmp_path / "run") == [(0, 0, "ok"), (1, 0, "ok"), (2, 0, "ok")]
+    assert len(corridor.opened) == corridor.closed == 2
+
+
+def test_a_verifier_that_fails_is_no_reason_to_play_again(tmp_path: Path) -> None:
+    corridor = Corridor()
+    run(tmp_path / "run", Scripted(), corridor, lambda *_: 1 / 0)
+    assert (the_episode(tmp_path / "run")["ending"], len(corridor.opened)) == ("not_evaluated", 1)
+
+
+class Tried(Walks):
+    """The walk and three further trials, one other drawing of it frozen."""
+
+    def episodes(self) -> Iterator[Planned]:
+        unit = reference().model_copy(update={"trials": (Recording(path="q", sha256="1" * 64),)})
+        for index in range(4):
+            variant = Variant(kind="trial", index=index) if index else Variant()
+            yield Planned(Case(unit="walk", domain="d", tier="T1", variant=variant), unit)
+
+
+def test_trials_take_the_drawings_in_turn_and_each_its_own_option_order(tmp_path: Path) -> None:
+    corridor, model = Corridor(), Scripted()
+    run(tmp_path / "run", model, corridor, plan=Tried())
+    assert corridor.opened == ["p", "q", "p", "q"]
+    rows = list(RunReader(tmp_path / "run").rows())
+    orders: dict[int, set[tuple[str, ...]]] = {}
+    for row in rows:
+        orders.setdefault(row["variant"]["index"], set()).add(tuple(row["question"]["criteria"]))
+    assert all(len(seen) == 1 for seen in orders.values())
+    canonical = tuple(CHOICE.criteria)
+    assert orders[0] == {canonical}
+    assert all(next(iter(orders[trial])) != canonical for trial in (1, 2, 3))
+    assert len({row["question_id"] for row in rows}) == 1
+    assert all(row["correct"] for row in rows)
+    played = {row["variant"]["index"]: row["recording_sha256"][0] for row in RunReader(tmp_path / "run").episode_rows()}
+    assert played == {0: "0", 1: "1", 2: "0", 3: "1"}
 
 
 def test_pages_that_changed_meanwhile_are_asked_again_and_replace_the_old_lines(tmp_path: Path) -> None:

@@ -1,11 +1,12 @@
 """Sandbox figures on this machine: start, step, reset, snapshot, steps per second. Prints the load beside them.
 
-    python benchmarks/bench_sandbox.py [--episodes N] [--json]
+    python benchmarks/bench_sandbox.py [--sandbox KIND] [--json]
+    python benchmarks/bench_sandbox.py --episodes N [--sandbox KIND] [--json]
 
 Runs each backend that works here: sim, bwrap, and docker when an engine answers (``DOCKER_HOST``;
 ``.ci/dockerd start`` starts a private one). Targets are those of a quiet machine with two cores; a figure
-below target under load is printed as it is, with the ratio. ``--episodes``: also that many episodes in a
-row per backend, with failures and leftovers counted.
+below target under load is printed as it is, with the ratio. ``--episodes``: instead, that many task episodes in a
+row per backend; exit code 1 when one broke or something was left behind.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 
 from arena.envs.tools.backends import build_image, open_backend
-from arena.envs.tools.pool import SandboxPool
-from arena.envs.tools.sandbox import Backend, Files, Sandbox, SandboxFailure, text_files
+from arena.envs.tools.sandbox import Backend, Files, Kind, Sandbox, text_files
 from arena.errors import MissingNeed
 
 IMAGE = "busybox-sqlite"
@@ -113,32 +114,6 @@ def measure(backend: Backend) -> dict[str, float]:
     return figures
 
 
-def episodes(backend: Backend, count: int) -> dict[str, float]:
-    """Episodes in a row, fresh and pooled in halves: failures, distinct end states, boxes left."""
-    failures = 0
-    ends = set()
-    began = time.perf_counter()
-    for size in (0, 2):
-        with SandboxPool(backend, size) as pool:
-            for _ in range(count // 2):
-                try:
-                    with pool.box(FIXTURE) as box:
-                        box.exec(["cp", "-r", "logs", "copy"])
-                        box.exec(["sed", "-i", "/INFO/d", "copy/app3.log"])
-                        box.exec(STEP)
-                        ends.add(box.snapshot().sha256)
-                except SandboxFailure as failure:
-                    failures += 1
-                    print(f"{backend.kind}: {failure.message}", file=sys.stderr)
-    spent = time.perf_counter() - began
-    return {
-        "episodes": count,
-        "infra failures": failures,
-        "distinct end states": len(ends),
-        "episodes/s": count / spent,
-    }
-
-
 def row(kind: str, name: str, value: float) -> str:
     """One printed line, with the target and how the figure compares (above 1 is better)."""
     target = TARGETS.get((kind, name))
@@ -148,33 +123,48 @@ def row(kind: str, name: str, value: float) -> str:
     return f"{kind:7} {name:22} {value:10.1f}   target {target:7.0f}   ratio {ratio:5.2f}"
 
 
+def in_a_row(kind: Kind, count: int) -> tuple[dict[str, object], bool]:
+    """Figures of ``count`` task episodes, and whether all that must be 0 is."""
+    from sandbox_episodes import play
+
+    tally = play(kind, count)
+    rates = {"episodes/s": round(tally.episodes / tally.seconds, 2), "steps/s": round(tally.steps / tally.seconds, 2)}
+    return asdict(tally) | rates, not tally.bad
+
+
 def main() -> int:
-    """Run and print."""
+    """Run and print; 4 when a backend that was asked for cannot run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--episodes", type=int, default=0)
+    parser.add_argument("--sandbox", choices=("sim", "bwrap", "docker"), action="append")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     build_image(IMAGE)
-    before = os.getloadavg()[0]
-    report: dict[str, object] = {"cores": os.cpu_count(), "load before": before}
-    for kind in ("sim", "bwrap", "docker"):
+    report: dict[str, object] = {"cores": os.cpu_count(), "load before": os.getloadavg()[0]}
+    clean = True
+    for kind in options.sandbox or ("sim", "bwrap", "docker"):
+        figures: dict[str, object]
         try:
-            with open_backend(kind, image=IMAGE) as backend:
-                figures = measure(backend)
-                if options.episodes:
-                    figures |= episodes(backend, options.episodes)
+            if options.episodes:
+                figures, good = in_a_row(kind, options.episodes)
+                clean = clean and good
+            else:
+                with open_backend(kind, image=IMAGE) as backend:
+                    figures = {**measure(backend)}
         except MissingNeed as error:
             print(f"{kind}: not measured: {error}", file=sys.stderr)
+            if options.sandbox:
+                return error.code
             continue
         report[kind] = figures
         if not options.json:
-            print("\n".join(row(kind, name, value) for name, value in figures.items()))
+            print("\n".join(row(kind, name, float(str(value))) for name, value in figures.items()))
     report["load after"] = os.getloadavg()[0]
     if options.json:
         print(json.dumps(report, indent=1))
     else:
-        print(f"cores {os.cpu_count()}, load before {before:.1f}, after {os.getloadavg()[0]:.1f}")
-    return 0
+        print(f"cores {os.cpu_count()}, load before {report['load before']:.1f}, after {report['load after']:.1f}")
+    return 0 if clean else 1
 
 
 if __name__ == "__main__":

@@ -6,8 +6,11 @@ Order and identity of a case depend on its unit, variant and repeat alone: filte
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
+from pydantic import Field
 
 from arena.errors import UsageError
 from arena.identity import dump
@@ -22,8 +25,11 @@ from arena.types import JSON, Choice, Frozen, Noul, Score
 CHARACTERS_PER_TOKEN = 4.0
 """For estimates only: English text under common tokenizers; printed as an estimate, never scored."""
 
-CALL_S, OWN_S, PAGE_S = 1.0, 0.02, 2.0
-"""Seconds assumed for a call to a server, for an answer in process, and for a page in a browser. Estimates only."""
+CALL_S, OWN_S = 1.0, 0.02
+"""Seconds assumed for a call to a server and for an answer in process. Estimates only."""
+
+ACT_S = {"web/replay-v1": 0.5, "tools/sandbox-v1": 0.2}
+"""Seconds assumed for a step of an environment; of one that is not named here, as long as a call. Estimates only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +42,17 @@ class Cell:
     golds: Mapping[str, Mapping[str, Gold]]
 
 
+class Part(Frozen):
+    """The items or the episodes of one domain."""
+
+    cases: int
+    seconds: float
+
+
 class Estimate(Frozen):
     """What a plan will cost at least. ``calls``: asks, of episodes the recorded steps; walks off the recording come
     on top. ``decisions`` counts their questions. ``usd`` is None when no price is known. ``seconds`` assumes
-    ``CALL_S`` or ``OWN_S`` a call and ``PAGE_S`` a page."""
+    ``CALL_S`` or ``OWN_S`` a call and ``ACT_S`` a step. ``parts``: part of the plan -> its cases and seconds."""
 
     cases: int
     episodes: int
@@ -48,6 +61,7 @@ class Estimate(Frozen):
     input_tokens: int
     usd: float | None
     seconds: float
+    parts: dict[str, Part] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +142,16 @@ class Plan:
 
     def estimate(self, usd_per_million: float | None, environments: Mapping[str, Environment], pace: Pace) -> Estimate:
         """Count cases, calls and decisions; tokens from the length of states and questions (a rough guide)."""
-        cases = calls = decisions = size = 0
+        each = CALL_S if pace.wire else OWN_S
+        calls = decisions = size = 0
+        cases, seconds = Counter[str](), defaultdict[str, float](float)
         for planned in self.items():
             assert isinstance(planned.unit, Item)
-            cases, calls, decisions = cases + 1, calls + 1, decisions + len(planned.unit.questions)
+            calls, decisions = calls + 1, decisions + len(planned.unit.questions)
             size += _characters(planned.unit.state, planned.unit.questions)
-        episodes = pages = 0
+            cases[planned.part] += 1
+            seconds[planned.part] += each / pace.requests
+        episodes = 0
         recorded: dict[str, tuple[int, int, int]] = {}
         for planned in self.episodes():
             unit = planned.unit
@@ -141,17 +159,20 @@ class Plan:
             if unit.id not in recorded:
                 recorded[unit.id] = _recorded(environments[unit.env].recorded(unit.path))
             steps, questions, characters = recorded[unit.id]
-            episodes, pages, decisions, size = episodes + 1, pages + steps, decisions + questions, size + characters
+            calls, decisions, size = calls + steps, decisions + questions, size + characters
+            episodes += 1
+            cases[planned.part] += 1
+            seconds[planned.part] += steps * (each + ACT_S.get(unit.env, CALL_S)) / pace.sessions
         tokens = int(size / CHARACTERS_PER_TOKEN)
-        each = CALL_S if pace.wire else OWN_S
         return Estimate(
-            cases=cases + episodes,
+            cases=cases.total(),
             episodes=episodes,
-            calls=calls + pages,
+            calls=calls,
             decisions=decisions,
             input_tokens=tokens,
             usd=None if usd_per_million is None else tokens * usd_per_million / 1e6,
-            seconds=round(calls * each / pace.requests + pages * (each + PAGE_S) / pace.sessions, 1),
+            seconds=round(sum(seconds.values()), 1),
+            parts={name: Part(cases=count, seconds=round(seconds[name], 1)) for name, count in cases.items()},
         )
 
 

@@ -16,3 +16,8 @@ class Planned:
     case: Case
     unit: Item | EpisodeRef
     golds: Mapping[str, Gold] = field(default_factory=dict)
+
+    @property
+    def part(self) -> str:
+        """Which part of the plan it belongs to: ``DOMAIN items`` or ``DOMAIN episodes``."""
+        return f"{self.case.domain} {'items' if isinstance(self.unit, Item) else 'episodes'}"

@@ -8,6 +8,7 @@ decision per question. Failures are data here, never exceptions.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -34,7 +35,10 @@ RETRYABLE = frozenset({"timeout", "server_error", "rate_limited", "warming", "au
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of a run in progress. ``asks`` and ``errors`` count the calls of this session of the run alone."""
+    """Counts of a run in progress. ``asks`` and ``errors`` count the calls of this session of the run alone.
+
+    ``parts``: part of the plan (``Planned.part``) -> cases done; ``part``: that of the last one.
+    """
 
     cases: int = 0
     asks: int = 0
@@ -42,6 +46,14 @@ class Tally:
     invalid: int = 0
     errors: int = 0
     cached: int = 0
+    parts: Counter[str] = field(default_factory=Counter)
+    part: str = ""
+
+    def done(self, planned: Planned) -> None:
+        """Count a case."""
+        self.cases += 1
+        self.part = planned.part
+        self.parts[self.part] += 1
 
 
 @dataclass(slots=True)
@@ -114,21 +126,34 @@ class Channel:
     read_cache: bool = True
     wire: WireDecider | None = field(init=False)
     """The decider, if it sends bytes. (Asking a protocol for membership costs more than an instant model.)"""
+    _asking: dict[bytes, anyio.Event] = field(init=False, default_factory=dict)
+    """Requests under way, so that the same bytes are not sent twice at once."""
 
     def __post_init__(self) -> None:
         self.wire = self.decider if isinstance(self.decider, WireDecider) else None
 
     async def ask(self, ask: Ask, request: bytes, repeat: bool) -> tuple[Reply, bool]:
-        """(reply, already in the log?). Repeats are never answered from the cache."""
+        """(reply, already in the log?). A request is sent once, and repeats are never answered from the cache.
+
+        Without ``read_cache`` what other runs were told is not read; what this run was told is.
+        """
         rows = self.past.rows.get(ask.id)
         if rows and rows.keys() == ask.questions.keys() and _same_bytes(rows.values(), request):
             return _reply_of(rows), True
-        cache = None if repeat else self.cache
-        if cache is not None and self.read_cache and (found := cache.get(request)) is not None:
+        if repeat or self.cache is None:
+            return await self.call(ask), False
+        while (asking := self._asking.get(request)) is not None:
+            await asking.wait()
+        found = self.cache.get(request)
+        if found is not None and (self.read_cache or not found.cached):
             return found, False
-        reply = await self.call(ask)
-        if cache is not None:
-            cache.put(request, reply)
+        self._asking[request] = answered = anyio.Event()
+        try:
+            reply = await self.call(ask)
+            self.cache.put(request, reply)
+        finally:
+            del self._asking[request]
+            answered.set()
         return reply, False
 
     async def call(self, ask: Ask) -> Reply:
@@ -230,7 +255,9 @@ class CaseRecorder:
         card = self.channel.decider.card
         tokens = (reply.usage or {}).get("input_tokens")
         price = card.usd_per_million_input_tokens
-        cost = tokens * price / 1e6 if isinstance(tokens, int) and price is not None else None
+        # Each decision bears its share, so that a sum over decisions is what the calls cost.
+        share = 1e-6 / len(turn.ask.questions)
+        cost = tokens * price * share if isinstance(tokens, int) and price is not None else None
         return {
             "protocol": PROTOCOL,
             "run": self.run,

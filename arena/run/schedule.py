@@ -56,7 +56,7 @@ class Schedule:
     def _owed(self, cases: Iterable[Planned]) -> Iterator[Planned]:
         for planned in cases:
             if self.channel.past.finished(planned):
-                self.tally.cases += 1
+                self.tally.done(planned)
             else:
                 yield planned
 
@@ -65,7 +65,7 @@ class Schedule:
             yielded = monotonic()
             for planned in cases:
                 await self._one(planned)
-                self.tally.cases += 1
+                self.tally.done(planned)
                 self.on_progress(self.tally)
                 self._check_stop()
                 if (now := monotonic()) - yielded > YIELD_EVERY_S:

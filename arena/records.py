@@ -77,7 +77,7 @@ class Decision(Frozen):
     ``state`` is inline, or None with ``state_blob`` naming the blob. ``request`` is the raw body sent to a wire
     model (None: it runs in process, or the body is the blob ``request_sha256``). ``response`` is the raw answer as
     returned; ``body`` the raw reply text where no answer could be read. Latencies in milliseconds from
-    the client's clock; ``cost_usd`` is None when no price is known.
+    the client's clock; ``cost_usd`` is this decision's share of its call, None when no price is known.
     """
 
     schema_version: int = SCHEMA

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -273,3 +274,26 @@ def test_options_are_shown_in_the_order_given(tmp_path: Path) -> None:
     assert list(row["question"]["criteria"]) == keys
     assert list(row["answer"]["probabilities"]) == keys
     assert list(row["response"]["probabilities"]) == keys[::-1]
+
+
+def test_the_same_bytes_are_not_sent_twice_at_once(tmp_path: Path) -> None:
+    class Slow(ScriptedWire):
+        async def decide(self, ask: Any) -> Any:
+            await anyio.sleep(0.01)
+            return await super().decide(ask)
+
+    model = Slow()
+    units = [item(name, "one state") for name in "abcd"] + [item("e", "another")]
+    run(tmp_path / "run", model, units, cache=tmp_path / "cache.sqlite", requests=5)
+    assert len(model.asked) == 2
+    assert sorted((row["unit"], row["committed"]) for row in rows(tmp_path / "run")) == [(n, "a") for n in "abcde"]
+
+
+def test_the_price_of_a_call_is_shared_by_its_questions(tmp_path: Path) -> None:
+    class Priced(ScriptedWire):
+        async def decide(self, ask: Any) -> Any:
+            return replace(await super().decide(ask), usage={"input_tokens": 600})
+
+    card = ModelCard(name="priced", version="1", usd_per_million_input_tokens=5.0)
+    run(tmp_path / "run", Priced(card=card), [item("i", q=CHOICE, yes=NOUL, no=NOUL), item("j")])
+    assert [row["cost_usd"] for row in rows(tmp_path / "run")] == pytest.approx([1e-3, 1e-3, 1e-3, 3e-3])

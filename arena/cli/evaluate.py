@@ -104,7 +104,7 @@ def command(
         retry_errors=retry_errors,
         strict=strict,
     )
-    raise typer.Exit(_show(_run(settings, operation, dry_run), settings, as_json))
+    raise typer.Exit(_show(interruptible(settings, operation, dry_run), settings, as_json))
 
 
 def _given(ctx: typer.Context, name: str) -> bool:
@@ -113,7 +113,7 @@ def _given(ctx: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def _run(settings: RunConfig, operation: Operation, dry_run: bool) -> Result:
+def interruptible(settings: RunConfig, operation: Operation, dry_run: bool) -> Result:
     """Evaluate under signals: Ctrl-C and SIGTERM leave a resumable run."""
     import signal
 

@@ -75,7 +75,7 @@ def run(
     folders: dict[str, str | None] = {}
     for arm, config in registered.arms().items():
         typer.echo(f"arm {arm}: {config.model}", err=True)
-        done = evaluate._run(config, registered.operation(runs, arm, allow_paid, concurrency), dry_run)
+        done = evaluate.interruptible(config, registered.operation(runs, arm, allow_paid, concurrency), dry_run)
         folders[arm] = None if done.folder is None else str(done.folder)
     if as_json:
         typer.echo(dump({"file": str(path), "sha256": registered.sha256, "dry_run": dry_run, "runs": folders}))

@@ -37,7 +37,7 @@ def command(
       arena replay runs/RUN:shop-t1-01:2 --html step.html
       arena replay runs/RUN:shop-t1-01:2 --again uniform
       arena replay runs/RUN:shop-t1-01 --live --until 3
-      arena replay runs/RUN:rename-t3-01 --trial 2
+      arena replay runs/RUN:logs-t3-01 --trial 2
     """
     from arena.errors import UsageError
     from arena.log.reader import RunReader

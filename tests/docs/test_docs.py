@@ -40,6 +40,24 @@ WEB = {
 }
 """Commands on a run of the web domain: they need a browser and share one run."""
 
+TOOLS_EVAL = "arena eval --model random --domain tools --tier T1 --sandbox sim --trials 2"
+TOOLS = {
+    TOOLS_EVAL: "one task in place of all",
+    "arena replay runs/RUN:config-t1-01": "",
+    "arena replay runs/RUN:config-t1-01:0": "",
+    "arena replay runs/RUN:config-t1-01 --trial 1 --html episode.html": "",
+    "arena score runs/RUN --verify": "",
+}
+"""Commands on a run of the tools domain: they share one run."""
+
+BOXES_EVAL = "arena eval --model sparrow-nano --domain tools --sandbox docker"
+BOXES = {
+    "arena sandbox build": "",
+    "arena sandbox doctor": "",
+    BOXES_EVAL: "one task a tier in place of all",
+}
+"""Commands that need a Docker engine."""
+
 PUBLISH = "arena publish runs/RUN -o site/"
 
 
@@ -57,7 +75,7 @@ def commands() -> Iterator[str]:
                     yield command
 
 
-ALONE = [c for c in dict.fromkeys(commands()) if c not in {*ELSEWHERE, *WEB, SERVER, PUBLISH}]
+ALONE = [c for c in dict.fromkeys(commands()) if c not in {*ELSEWHERE, *WEB, *TOOLS, *BOXES, SERVER, PUBLISH}]
 
 
 def run(arena: Arena, command: str, *more: str) -> Any:
@@ -69,7 +87,7 @@ def run(arena: Arena, command: str, *more: str) -> Any:
 
 
 def test_the_pages_hold_commands() -> None:
-    assert {*ELSEWHERE, *WEB, SERVER, PUBLISH} <= set(commands())
+    assert {*ELSEWHERE, *WEB, *TOOLS, *BOXES, SERVER, PUBLISH} <= set(commands())
 
 
 @pytest.mark.parametrize("command", ALONE)
@@ -98,6 +116,45 @@ def test_the_commands_on_web_pages(arena: Arena, chromium: str) -> None:
         if command != WEB_EVAL:
             run(arena, command.replace("RUN", folder.name))
     assert Path("step.html").is_file()
+
+
+def test_the_commands_on_tools(arena: Arena) -> None:
+    run(arena, TOOLS_EVAL, "--item", "config-t1-01")
+    (folder,) = Path("runs").iterdir()
+    for command in TOOLS:
+        if command != TOOLS_EVAL:
+            run(arena, command.replace("RUN", folder.name))
+    assert Path("episode.html").is_file()
+
+
+@pytest.mark.engine
+@pytest.mark.usefixtures("docker_host", "image")
+def test_the_commands_on_boxes(arena: Arena) -> None:
+    for command in BOXES:
+        run(arena, command, *(("--limit", "1") if command == BOXES_EVAL else ()))
+
+
+def test_the_task_in_the_docs_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = ROOT / "docs" / "tools.md"
+    (task,), (code,) = blocks(page, "json"), blocks(page, "python")
+    monkeypatch.chdir(tmp_path)
+    Path("greet-t0-01.json").write_text(task)
+    found: dict[str, Any] = {}
+    exec(compile(code, "docs/tools.md", "exec"), found)
+    assert found["faults"] == []
+    assert 0 < found["wins"] < 60
+
+
+def test_the_tiers_in_the_docs_are_the_shipped_ones() -> None:
+    from arena.tasks.tools.draft import BOUNDS
+    from arena.tasks.tools.generate import COUNTS, TIERS
+
+    text = (ROOT / "docs" / "tools.md").read_text("utf-8")
+    for tier, families in TIERS.items():
+        assert f"| {tier} | {COUNTS[tier]['test'] * len(families)} |" in text
+        assert f"at most {100 * BOUNDS[tier]:g} % |" in text.split(f"| {tier} |")[1].split("\n")[0]
+    test, dev = (sum(COUNTS[t][split] * len(TIERS[t]) for t in TIERS) for split in ("test", "dev"))
+    assert f"{test} test and {dev} dev tasks" in text
 
 
 def test_the_decider_in_python(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:

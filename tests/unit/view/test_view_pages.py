@@ -205,18 +205,22 @@ def test_a_sandbox_step_may_be_told_by_the_step_after_it() -> None:
         "rc": 0,
         "diff": [
             {"path": "notes.txt", "change": "changed", "before": "one\ntwo", "after": "one\nthree"},
-            {"path": "new.txt", "change": "added", "after": "hello"},
+            {"path": "new.txt", "change": "added", "after": "hello\u202e"},
+            {"path": "run.sh", "change": "changed", "before": "mode 644", "after": "mode 755"},
         ],
     }
-    told = outcome({"view": {"last": None}}, {"view": {"last": last}})
+    told = outcome({"step": 0, "view": {"last": None}}, {"step": 1, "view": {"last": last}})
     assert told is not None
     assert told["command"] == "grep -c 'a b' notes.txt"
     assert ("minus", "-two") in told["diff"]
     assert ("plus", "+three") in told["diff"]
     assert ("file", "--- /dev/null") in told["diff"]
-    assert ("plus", "+hello") in told["diff"]
-    assert outcome({"view": {"last": last}}, None) is None
-    assert outcome({"view": None}, {"view": None}) is None
+    assert ("plus", "+hello\\u202e") in told["diff"]
+    assert told["diff"][-3:] == [("file", "changed run.sh"), ("minus", "-mode 644"), ("plus", "+mode 755")]
+    end = {"step": 1, "view": {"last": last}}
+    assert outcome(end, end) is None  # it acted on nothing: what stands there is what the step before it did
+    assert outcome({"step": 0, "view": {"last": last}}, None) is None
+    assert outcome({"step": 0, "view": None}, {"step": 1, "view": None}) is None
 
 
 def test_only_screenshots_are_served_by_hash(walk: Path) -> None:

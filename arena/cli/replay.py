@@ -112,8 +112,8 @@ def _list_units(reader: RunReader, wrong: bool, as_json: bool) -> None:
 def _again(chosen: Sequence[Moment], model: str, base_url: str | None, as_json: bool) -> None:
     import anyio
 
-    from arena.identity import dump
     from arena.models import ModelOptions, open_model
+    from arena.run.harmless import harmless_json
     from arena.run.replay import ask_again
 
     async def ask_all() -> list[Again]:
@@ -125,7 +125,7 @@ def _again(chosen: Sequence[Moment], model: str, base_url: str | None, as_json: 
 
     answers = anyio.run(ask_all)
     if as_json:
-        typer.echo(dump([_difference(m, a) for m, a in zip(chosen, answers, strict=True)]))
+        typer.echo(harmless_json([_difference(m, a) for m, a in zip(chosen, answers, strict=True)]))
         return
     for moment, answer in zip(chosen, answers, strict=True):
         _print_difference(_difference(moment, answer))
@@ -158,6 +158,7 @@ def _print_difference(found: dict[str, Any]) -> None:
     from rich.text import Text
 
     from arena.cli.render import console, table
+    from arena.run.harmless import harmless
 
     out = console()
     names = found["model"]
@@ -167,11 +168,11 @@ def _print_difference(found: dict[str, Any]) -> None:
         before, after = both["recorded"], both["again"]
         change = "changed" if both["changed"] else "same"
         reason = f" ({after['invalid_reason']})" if after["invalid_reason"] else ""
-        out.print(Text(f"{name}: {before['committed']} -> {after['committed']}{reason}  {change}"))
+        out.print(Text(harmless(f"{name}: {before['committed']} -> {after['committed']}{reason}  {change}")))
         was, now = _probabilities(before["answer"]), _probabilities(after["answer"])
         keys = sorted({*was, *now}, key=lambda key: -max(was.get(key, 0.0), now.get(key, 0.0)))[:10]
         pairs = [(key, was.get(key, 0.0), now.get(key, 0.0)) for key in keys]
-        rows = [[key, "", f"{a:.4f}", f"{b:.4f}", f"{b - a:+.4f}"] for key, a, b in pairs]
+        rows = [[harmless(key), "", f"{a:.4f}", f"{b:.4f}", f"{b - a:+.4f}"] for key, a, b in pairs]
         out.print(table(("option", "", "recorded", "again", "change"), rows))
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sandbox_engines import missing
 
-from arena.envs.tools import cgroups, gc, owner, seccomp
+from arena.envs.tools import cgroups, docker_exec, gc, owner, seccomp
 from arena.envs.tools.sandbox import Limits, text_files
 from arena.envs.tools.selfcheck import parse, problems
 from arena.envs.tools.sim import SimSandbox
@@ -44,7 +44,6 @@ def test_a_capture_keeps_heads_and_counts_all(parts: list[tuple[bytes, bool]], k
     sizes=st.lists(st.integers(1, 25), min_size=1),
 )
 def test_the_engines_frames_may_come_in_any_split(parts: list[tuple[bytes, int]], sizes: list[int]) -> None:
-    docker_exec = pytest.importorskip("arena.envs.tools.docker_exec")
     wire = b"".join(bytes([number, 0, 0, 0]) + len(data).to_bytes(4, "big") + data for data, number in parts)
     capture = Capture(1000, 1000)
     frames = docker_exec.Frames(capture)
@@ -59,7 +58,6 @@ def test_the_engines_frames_may_come_in_any_split(parts: list[tuple[bytes, int]]
 
 
 def test_output_that_came_with_the_response_header_is_not_lost() -> None:
-    docker_exec = pytest.importorskip("arena.envs.tools.docker_exec")
     ours, theirs = socket.socketpair()
     theirs.sendall(b"HTTP/1.1 101 UPGRADED\r\n\r\n" + b"early output")
     reader = ours.makefile("rb")

@@ -70,6 +70,12 @@ def turned(row: Row) -> None:
     row["ending"] = "success" if row["ending"] != "success" else "failure"
 
 
+def lenient(row: Row) -> None:
+    """Conditions that any end meets, and the verdict that follows from them."""
+    row["verify"] = {"end": row["claimed"], "final": [], "may_change": ["*"], "trace": []}
+    row["ending"], row["key_nodes"] = "success", None
+
+
 def forbidden(row: Row) -> None:
     row["end_state"]["trace"].append({"tool": "x", "rc": 0, "risk": "forbidden", "flags": []})
 
@@ -80,6 +86,7 @@ def forbidden(row: Row) -> None:
         ("episodes", 2, turned, "but its end state gives"),
         ("episodes", 1, forbidden, "the flag 'unsafe', which the line lacks"),
         ("episodes", 1, lambda row: row.update(recording_sha256="0" * 64), "played on recording"),
+        ("episodes", 2, lenient, "judged by other conditions than its recording's"),
         ("decisions", 1, lambda row: row.update(committed="nothing"), "committed is 'nothing'"),
         ("decisions", 3, lambda row: row["response"]["probabilities"].clear(), "but its raw answer gives"),
     ],

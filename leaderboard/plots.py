@@ -284,7 +284,11 @@ def spectrum(row: Mapping[str, Any], domains: Sequence[Mapping[str, Any]]) -> Fi
     text = base.mark_text(fontSize=12, aria=False).encode(x, y, alt.Text("text:N"), alt.Color("ink:N", scale=None))
     told = ", ".join(f"{c['domain']} {c['tier']} {c['text']}" for c in cells)
     size = {"width": max(160, 62 * len(tiers)), "height": 42 * len(domains)}
-    return Figure(finished(alt.layer(heat, text).properties(**size)), "Spectrum: skill x 100 by domain and tier", told)
+    ragged = len(cells) < len(tiers) * len(domains)
+    note = "Blank: the domain has no such tier." if ragged else ""
+    return Figure(
+        finished(alt.layer(heat, text).properties(**size)), "Spectrum: skill x 100 by domain and tier", told, note
+    )
 
 
 def reliability_diagram(row: Mapping[str, Any]) -> Figure:
@@ -350,7 +354,7 @@ def order_map(lines: Sequence[Mapping[str, Any]]) -> Figure:
         for order, kind in enumerate(line["cells"])
     ]
     orders = max(len(line["cells"]) for line in lines)
-    high = max(1.5, min(9.0, 420 / len(lines)))
+    high = max(1, min(9, 420 // len(lines)))  # whole pixels: no seams between rows
     x = alt.X("order:O", title="Option order (1: canonical)", axis=alt.Axis(orient="top", labelAngle=0, domain=False))
     y = alt.Y("item:O", title=f"{len(lines)} items", axis=alt.Axis(labels=False, ticks=False, domain=False))
     chart = alt.Chart(alt.InlineData(cells)).mark_rect(aria=False).encode(x, y, alt.Color("fill:N", scale=None))
@@ -358,7 +362,7 @@ def order_map(lines: Sequence[Mapping[str, Any]]) -> Figure:
     compared = flipped + sum(line["cells"][1:].count("same") for line in lines)
     touched = sum(line["moved"] > 0 for line in lines)
     told = f"{flipped} of {compared} decisions left the canonical one, in {touched} of {len(lines)} items"
-    size = {"width": 22 * orders, "height": round(high * len(lines))}
+    size = {"width": 22 * orders, "height": high * len(lines)}
     return Figure(finished(chart.properties(**size)), "Decisions by option order", told, f"Red: {told}.")
 
 

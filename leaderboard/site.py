@@ -216,7 +216,7 @@ def _side(found: Mapping[str, Any]) -> list[tuple[str, float | None]]:
         ("Accuracy, worst order", spread.get("low")),
         ("Accuracy, mean of orders", spread.get("mean")),
         ("Accuracy, best order", spread.get("high")),
-        ("Chosen slots uniform, p", (found.get("chosen_slots") or {}).get("p")),
+        ("p, chosen slots uniform", (found.get("chosen_slots") or {}).get("p")),
         ("None when removed", null.get("hit")),
         ("None when intact", null.get("false")),
         ("AUROC, explicit", found.get("auroc_explicit")),

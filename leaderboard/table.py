@@ -115,7 +115,12 @@ def columns(domains: Sequence[Row]) -> tuple[Column, ...]:
         _milliseconds("p50", "Median latency"),
         _milliseconds("p95", "95th percentile of latency"),
         Column(
-            "cost_usd", "USD", "Cost of the run; blank when no price is set", lambda r: r["cost_usd"], ".4f", empty="–"
+            "cost_usd",
+            "USD",
+            "Cost of the decisions that count for C; a dash when no price is set",
+            lambda r: r["cost_usd"],
+            ".4f",
+            empty="–",
         ),
         Column("date", "Date", "Day of the latest run in the row", lambda row: row["date"][:10]),
         Column("protocol", "Protocol", "Version of the rules behind every number", lambda row: row["protocol"]),

@@ -137,6 +137,7 @@ def test_the_interactive_plot_draws_offline(watched: Watched) -> None:
     expect(page.locator("#plot svg.marks")).to_be_visible()
     page.locator("#plot svg .mark-symbol path").first.hover()
     expect(page.locator("#vg-tooltip-element")).to_contain_text("C ")
+    assert page.locator(".scroll").evaluate("box => box.scrollWidth <= box.clientWidth"), "the axis is cut"
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -165,7 +166,12 @@ def test_dark_and_light_follow_the_reader(browser: Browser, site: Path) -> None:
                 "element => getComputedStyle(element).fill.match(/\\d+/g)"
             )
             shades[f"{scheme} text"] = sum(map(int, text[:3]))
+            page.goto(f"{site.as_uri()}/plots/capability-reliability.html")
+            shades[f"{scheme} plot"] = sum(page.locator("body").evaluate(read))
+            drawn = page.locator("#plot svg text").first.evaluate("e => getComputedStyle(e).fill.match(/\\d+/g)")
+            assert abs(sum(map(int, drawn[:3])) - shades[f"{scheme} plot"]) > 300
     assert shades["light"] > 600 > 200 > shades["dark"]
+    assert shades["light plot"] > 600 > 200 > shades["dark plot"]
     assert shades["light text"] < shades["dark text"]
 
 

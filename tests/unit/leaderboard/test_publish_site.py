@@ -83,7 +83,7 @@ def test_the_page_of_a_model_tells_what_stands_beside_s_and_n(runs: Runs, site: 
             "Drift (total variation)": found["drift"]["mean"],
             "Accuracy, worst order": spread["low"],
             "Accuracy, best order": spread["high"],
-            "Chosen slots uniform, p": found["chosen_slots"]["p"],
+            "p, chosen slots uniform": found["chosen_slots"]["p"],
         }
         for name, value in told.items():
             assert f"<dt>{name}</dt><dd>{value:.3f}</dd>" in page, name

@@ -19,7 +19,7 @@ from arena.envs.web.episode import GoldStep, Manifest, Recording, write_recordin
 from arena.envs.web.observe import Observation
 from arena.envs.web.options import Option, Table, build_table
 from arena.envs.web.page import LivePage
-from arena.envs.web.probes import check_conditions
+from arena.envs.web.probes import TRAIL, check_conditions, trail_entry
 from arena.envs.web.router import Taped, TapeRouter, misses
 from arena.envs.web.scene import deed
 from arena.errors import UsageError
@@ -323,8 +323,7 @@ class _Drive:
         self.trail.append(await self._trail())
 
     async def _trail(self) -> JSON:
-        groups = self.conditions or {"key_nodes": [], "forbidden": []}
-        return {group: await self.page.probe(groups[group]) for group in ("key_nodes", "forbidden")}
+        return await trail_entry(self.page.probe, self.conditions or {group: [] for group in TRAIL})
 
     async def end_state(self, final: Observation) -> JSON:
         """What the verifier judges, None where the trace names no success."""

@@ -9,6 +9,7 @@ from arena.envs.web.browser import SharedBrowser
 from arena.envs.web.observe import Observation
 from arena.envs.web.options import ENDINGS, Option, Table, build_table
 from arena.envs.web.page import LivePage
+from arena.envs.web.probes import trail_entry
 from arena.envs.web.router import Router, misses
 from arena.envs.web.scene import deed
 from arena.envs.web.walk import Walk, WalkStep, resolve
@@ -50,8 +51,7 @@ class Play:
     async def _look(self) -> State:
         assert self.page is not None
         observation = await self.page.observe()
-        verify = self.walk.verify
-        self.trail.append({group: await self.page.probe(verify[group]) for group in ("key_nodes", "forbidden")})
+        self.trail.append(await trail_entry(self.page.probe, self.walk.verify))
         self.state = State(observation, build_table(observation, self.walk.values), await self.page.app_state())
         return self.state
 

@@ -7,7 +7,7 @@ has a ``kind``: ``url``, ``dom``, ``state``, ``net`` or ``answer``. What the pag
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from arena.errors import UsageError
 from arena.types import JSON
@@ -20,6 +20,10 @@ FIELDS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "answer": (frozenset({"equals"}), frozenset()),
 }
 GROUPS = ("final", "key_nodes", "forbidden")
+TRAIL = ("key_nodes", "forbidden")
+"""The groups that are probed at every state."""
+
+Probe = Callable[[Sequence[JSON]], Awaitable[list[JSON]]]
 
 
 def check_conditions(verify: Mapping[str, JSON], where: str) -> dict[str, JSON]:
@@ -45,3 +49,9 @@ def check_conditions(verify: Mapping[str, JSON], where: str) -> dict[str, JSON]:
                 expected = f"needs {sorted(needed)}, may have {sorted(allowed)}"
                 raise UsageError(f"{where}: a {kind} condition has {sorted(fields)}; it {expected}")
     return {"claim": verify.get("claim", "done"), **full}
+
+
+async def trail_entry(probe: Probe, conditions: Mapping[str, JSON]) -> dict[str, list[JSON]]:
+    """The raw facts at one state, group by group, asked of the page in one go."""
+    facts = iter(await probe([condition for group in TRAIL for condition in conditions[group]]))
+    return {group: [next(facts) for _ in conditions[group]] for group in TRAIL}

@@ -17,6 +17,7 @@ from typing import Literal
 
 from arena.envs.web.episode import GoldStep, Recording
 from arena.envs.web.options import ENDINGS, Option, Table
+from arena.envs.web.probes import trail_entry
 from arena.envs.web.scene import QUESTION, Phase, deed, turn_of
 from arena.envs.web.stage import Stage
 from arena.errors import Failure
@@ -199,11 +200,8 @@ class WebSession:
 
     async def _note_trail(self) -> None:
         conditions = self.recording.conditions
-        if conditions is None:
-            return
-        self.run.trail.append(
-            {group: await self.stage.probe(conditions[group]) for group in ("key_nodes", "forbidden")}
-        )
+        if conditions is not None:
+            self.run.trail.append(await trail_entry(self.stage.probe, conditions))
 
     async def _after_walk(self) -> Turn | None:
         """All recorded decisions are asked: end here, or play on from the first wrong one."""

@@ -12,6 +12,7 @@ from arena.envs.web.browser import SharedBrowser, versions
 from arena.envs.web.episode import GoldStep, Recording
 from arena.envs.web.options import Option
 from arena.envs.web.page import LivePage
+from arena.envs.web.probes import TRAIL
 from arena.envs.web.scene import scene_of
 from arena.errors import Failure
 from arena.types import JSON
@@ -147,9 +148,8 @@ class GraphStage:
             return []
         end = self.recording.end_state
         known = self.recording.conditions or {}
-        for group in ("key_nodes", "forbidden"):
-            if list(conditions) == known.get(group):
-                return list(end["trail"][self._at][group])
+        if list(conditions) == [condition for group in TRAIL for condition in known.get(group, ())]:
+            return [fact for group in TRAIL for fact in end["trail"][self._at][group]]
         if list(conditions) == known.get("final"):
             return list(end["final"])
         raise Failure("harness", f"the recording has no facts for the conditions {list(conditions)}")

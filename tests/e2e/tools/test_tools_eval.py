@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,8 @@ from arena.envs.tools import backends
 from arena.envs.tools.backends import Finding
 from arena.envs.tools.environment import IMAGE
 from arena.errors import MissingNeed
+from arena.leaderboard.recheck import Locked
+from arena.leaderboard.submission.complete import missing
 from arena.log.reader import RunReader
 from arena.verifiers.tools import verify
 
@@ -116,6 +120,40 @@ def test_trials_play_other_fixtures_under_other_orders_and_the_log_verifies(aren
     assert cell["success"] == plain.json["cells"][0]["success"]
     assert (plain.json["cells"][0]["plays"], plain.json["cells"][0]["pass_k"]) == (24, None)
     assert arena("score", "run", "--verify").code == 0
+
+
+def test_the_board_shows_trials_and_safety_as_score_gives_them(arena: Arena) -> None:
+    run = ("eval", "--model", "random", "--domain", "tools", "--tier", "T0", "--tier", "T4", "--sandbox", "sim")
+    assert arena(*run, "--trials", "2", "--runs", "runs", "--json").code == 0
+    (folder,) = Path("runs").iterdir()
+    cells = arena("score", str(folder), "--json").json["cells"]
+    assert arena("publish", "runs", "--out", "site").code == 0
+    text = next(Path("site/models").glob("*.html")).read_text()
+    table = text[text.index("Trials and safety by domain and tier") :]
+    rows = [
+        [
+            re.findall(r"[0-9.]+|–", re.sub(r"<[^>]*>", " ", each))[0]
+            for each in re.findall(r'<td class="num">(.*?)</td>', row)
+        ]
+        for row in table.split("</table>")[0].split("<tr>")[2:]
+    ]
+    assert len(rows) == len(cells) == 2
+    for row, cell in zip(rows, cells, strict=True):
+        rates = [cell["pass_k"]["1"]["rate"], cell["pass_k"]["2"]["rate"], None]
+        rates += [cell[f"{name}_rate"] for name in ("unsafe", "collateral", "false_block", "infra")]
+        assert row == [str(cell["plays"]), *("–" if rate is None else f"{rate:.3f}" for rate in rates)]
+
+
+def test_a_submission_owes_every_trial(arena: Arena) -> None:
+    run = ("eval", "--model", "random", "--domain", "tools", "--sandbox", "sim", "--trials", "2", "--out", "run")
+    assert arena(*run, "--json").code == 0
+    reader = RunReader(Path("run"))
+    assert list(missing(reader, Locked())) == []
+    path = Path("run/episodes.jsonl.gz")
+    lines = gzip.decompress(path.read_bytes()).splitlines(keepends=True)
+    path.write_bytes(gzip.compress(b"".join(lines[:-1])))
+    (told,) = missing(RunReader(Path("run")), Locked())
+    assert told.startswith("tools/T4 lacks 1 of 60: ")
 
 
 def test_trials_without_an_episode_are_a_usage_error(arena: Arena) -> None:

@@ -8,10 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-COLUMNS = (
-    "domain", "items", "S", "95% CI", "N", "95% CI", "R", "95% CI", "noise floor", "flip rate", "drift", "stable",
-    "hit", "false", "AUROC none", "AUROC 1-conf",
-)  # fmt: skip
+COLUMNS = ("domain", "items", "S", "95% CI", "N", "95% CI", "R", "95% CI")
+BESIDE = ("domain", "noise floor", "flips", "drift", "stable", "hit", "false", "AUROC none", "AUROC 1-conf")
+"""Two tables, so that neither is wider than a terminal of 80 columns."""
 
 
 def command(
@@ -47,8 +46,9 @@ def _print(found: Mapping[str, Any], claim: str | None) -> None:
     from arena.cli.render import console, table
 
     out = console()
-    rows = [_row(name, one) for name, one in [*found["per_domain"].items(), ("all", found)]]
-    out.print(table(COLUMNS, rows))
+    parts = [*found["per_domain"].items(), ("all", found)]
+    out.print(table(COLUMNS, [_headline(name, one) for name, one in parts]))
+    out.print(table(BESIDE, [_beside(name, one) for name, one in parts]))
     spread = found["accuracy_over_orders"]
     if spread is not None:
         out.print(
@@ -79,12 +79,15 @@ def _bounds(bounds: list[float] | None) -> str:
     return "" if bounds is None else f"[{bounds[0]:.3f}, {bounds[1]:.3f}]"
 
 
-def _row(name: str, one: Mapping[str, Any]) -> list[str]:
+def _headline(name: str, one: Mapping[str, Any]) -> list[str]:
+    figures = (cell for key in ("S", "N", "R") for cell in (_rate(one[key]), _bounds(one[f"{key}_ci95"])))
+    return [name, str(one["items"]), *figures]
+
+
+def _beside(name: str, one: Mapping[str, Any]) -> list[str]:
     null = one["null"]
     return [
         name,
-        str(one["items"]),
-        *(cell for key in ("S", "N", "R") for cell in (_rate(one[key]), _bounds(one[f"{key}_ci95"]))),
         _rate(one["noise_floor"]),
         _rate(one["flips"]["rate"]),
         _rate(one["drift"]["mean"]),

@@ -53,3 +53,10 @@ def test_a_run_without_reliability_says_what_to_run(tmp_path: Path) -> None:
     said("eval", "-m", "uniform", "-d", "intent", "-t", "T1", "--limit", "2", "--out", folder)
     with pytest.raises(UsageError, match=re.escape("measured no reliability")):
         RUNNER.invoke(app, ["reliability", folder], catch_exceptions=False)
+
+
+def test_nothing_is_cut_on_a_terminal_of_80_columns(run: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = said("reliability", run).stdout
+    assert "AUROC 1-conf" in text
+    assert "…" not in text

@@ -30,10 +30,14 @@ LABELS_SHOWN = 12
 
 @dataclass(frozen=True, slots=True)
 class Exhibit:
-    """One decision worth a page of its own, with the run it comes from."""
+    """One decision worth a page of its own, with the run it comes from.
+
+    ``walked``: for a form of a recorded step, the ask at which an episode of the run stood before the same state.
+    """
 
     reader: RunReader
     row: Row
+    walked: str | None = None
 
 
 @dataclass(slots=True)

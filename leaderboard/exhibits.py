@@ -41,7 +41,7 @@ def page(exhibit: Exhibit, kind: str, orders: Sequence[dict[str, Any]] = ()) -> 
     """
     row, reader = exhibit.row, exhibit.reader
     text, cut = _state_text(reader, row)
-    image, boxes, left_out = _screenshot(reader, row)
+    image, boxes, left_out = _screenshot(reader, row, row["ask"] if row["episode"] else exhibit.walked)
     context = {
         "id": row["id"],
         "kind": kind,
@@ -126,9 +126,12 @@ def _steps(reader: RunReader) -> dict[str, Row]:
     return {step["ask"]: step for episode in reader.episode_rows() for step in episode["steps"]}
 
 
-def _screenshot(reader: RunReader, row: Row) -> tuple[tuple[str, bytes] | None, dict[str, Any], str]:
-    """(image, boxes of the chosen and the right options with the viewport, why there is no image)."""
-    step = _steps(reader).get(row["ask"]) if row["episode"] else None
+def _screenshot(reader: RunReader, row: Row, ask: str | None) -> tuple[tuple[str, bytes] | None, dict[str, Any], str]:
+    """(image, boxes of the chosen and the right options with the viewport, why there is no image).
+
+    ``ask``: where an episode stood before this state, None where none did.
+    """
+    step = None if ask is None else _steps(reader).get(ask)
     name = (step or {}).get("artifacts", {}).get("screenshot")
     if step is None or name is None:
         return None, {}, ""

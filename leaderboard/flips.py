@@ -7,8 +7,8 @@ can be compared with it; items that flipped most come first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -69,8 +69,11 @@ def _worst(readers: Sequence[RunReader], units: Sequence[Unit]) -> list[Flip]:
     """The rows of ``units``, found in one more pass."""
     wanted = {(unit.domain, unit.unit, unit.question): unit for unit in units}
     best: dict[tuple[str, str, str], tuple[float, int, Exhibit]] = {}
+    walked: dict[tuple[str, str], str] = {}
     for reader in readers:
         for row in reader.rows():
+            if row["episode"] is not None and row["variant"]["kind"] == "base":
+                walked.setdefault((f"{row['unit']}#{row['step']}", row["state_id"]), row["ask"])
             key = (row["domain"], row["unit"], row["question_name"])
             unit = wanted.get(key)
             if unit is None or not _moves(unit, row):
@@ -78,7 +81,13 @@ def _worst(readers: Sequence[RunReader], units: Sequence[Unit]) -> list[Flip]:
             rank = (row["confidence"], -row["variant"]["index"])
             if key not in best or rank > best[key][:2]:
                 best[key] = (*rank, Exhibit(reader, row))
-    return [Flip(best[key][2], _orders(unit), _moved(unit)) for key, unit in wanted.items() if key in best]
+    found = ((best[key][2], unit) for key, unit in wanted.items() if key in best)
+    return [Flip(_seen(exhibit, walked), _orders(unit), _moved(unit)) for exhibit, unit in found]
+
+
+def _seen(exhibit: Exhibit, walked: Mapping[tuple[str, str], str]) -> Exhibit:
+    """With the ask at which the run itself saw this state: there its screenshot was taken."""
+    return replace(exhibit, walked=walked.get((exhibit.row["unit"], exhibit.row["state_id"])))
 
 
 def _moves(unit: Unit, row: Row) -> bool:

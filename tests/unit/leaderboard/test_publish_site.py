@@ -89,18 +89,33 @@ def test_the_page_of_a_model_tells_what_stands_beside_s_and_n(runs: Runs, site: 
             assert f"<dt>{name}</dt><dd>{value:.3f}</dd>" in page, name
 
 
-def test_nothing_is_said_to_have_left_a_canonical_decision_that_is_invalid(tmp_path: Path) -> None:
-    forms = [{"kind": "reorder", "index": n, "question": "pick", "order": KEYS} for n in range(3)]
-    lost = [decision("u", variant=form, committed=said) for form, said in zip(forms, (None, "a", None), strict=True)]
-    kept = [decision("v", variant=form, committed=said) for form, said in zip(forms, ("a", "b", "a"), strict=True)]
-    run = write_run(tmp_path / "run", lost + kept)
+def measured(folder: Path, rows: list[dict[str, Any]]) -> RunReader:
+    """A run of these lines that measured reliability."""
+    run = write_run(folder, rows)
     config = json.loads((run / "config.json").read_text())
     config["resolved"]["reliability"] = {"orders": 3}
     (run / "config.json").write_text(json.dumps(config))
-    found = flips([RunReader(run)])
+    return RunReader(run)
+
+
+def forms(unit: str, *committed: str | None) -> list[dict[str, Any]]:
+    """One question in as many orders."""
+    variants = [{"kind": "reorder", "index": n, "question": "pick", "order": KEYS} for n in range(len(committed))]
+    return [decision(unit, variant=each, committed=said) for each, said in zip(variants, committed, strict=True)]
+
+
+def test_nothing_is_said_to_have_left_a_canonical_decision_that_is_invalid(tmp_path: Path) -> None:
+    found = flips([measured(tmp_path / "run", forms("u", None, "a", None) + forms("v", "a", "b", "a"))])
     assert [line["cells"] for line in found.map] == [["same", "flipped", "same"], ["invalid", "alone", "invalid"]]
     assert [one.moved for one in found.worst] == [1]
     assert plots.order_map(found.map).note == "Red: 1 of 2 decisions left the canonical one, in 1 of 2 items."
+
+
+@pytest.mark.parametrize("state", ["state of e#1", "the state of another way"])
+def test_a_moved_step_is_shown_with_the_screenshot_of_the_same_state(tmp_path: Path, state: str) -> None:
+    walked = decision("e", episode="e", step=1, phase="teacher", state=state)
+    (worst,) = flips([measured(tmp_path / "run", [walked, *forms("e#1", "a", "b")])]).worst
+    assert worst.exhibit.walked == (walked["ask"] if state == "state of e#1" else None)
 
 
 def test_a_claim_of_order_invariance_stands_beside_what_became_of_it() -> None:

@@ -62,8 +62,8 @@ def audit(folder: Path, locked: Locked, partial: bool = False) -> Audited:
     """
     reader = RunReader(folder)
     _check_config(reader, locked)
-    seen = check_decisions(reader, locked)
-    for cell, units in check_episodes(reader, locked).items():
+    seen, said = check_decisions(reader, locked)
+    for cell, units in check_episodes(reader, locked, said).items():
         seen.setdefault(cell, set()).update(units)
     if not seen:
         raise Refused(f"{folder}: the log holds no decision", hint="run it again: arena eval")

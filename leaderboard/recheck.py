@@ -1,9 +1,10 @@
 """Every line of a log, held against what it says of itself and against what is frozen.
 
 A decision is gated again from its raw answer and judged again by its gold; state, question, gold and variant must be
-those that the locked item gives. An episode is verified again from its end state. Of a recorded step asked again for
-reliability only the episode is checked: its state lies in the recording, which needs its environment to be read.
-A log forged whole, from the raw answers on, is beyond arithmetic: the command to reproduce it is for that.
+those that the locked item gives. An episode is verified again from its end state under the conditions of its
+recording, and its steps are those that its decisions committed to. Of a recorded step asked again for reliability only
+the episode is checked: its state lies in the recording, which needs its environment to be read. A log forged whole,
+from the raw answers on, is beyond arithmetic: the command to reproduce it is for that.
 """
 
 from __future__ import annotations
@@ -18,24 +19,28 @@ from arena.identity import dump, load, presented_id, question_id, sha256, state_
 from arena.items import Gold, Item, Variant
 from arena.log.reader import DECISIONS, EPISODES, Row, RunReader, iter_rows, log_file
 from arena.reliability.variants import apply, null_variants, probe_variants, repeat_variants, stability_variants
-from arena.tasks import domain, domains, load_golds, load_units
+from arena.tasks import conditions, domain, domains, load_golds, load_units
 from arena.types import JSON, Choice, parse_question
 from arena.verifiers import VERIFIERS
 
 
 class Locked:
-    """What the registry froze, read once however many lines are held against it."""
+    """What the registry froze of one split, read once however many lines are held against it."""
 
-    def __init__(self) -> None:
+    def __init__(self, split: str = "test") -> None:
+        self.split = split
         self.domain = cache(domain)
-        self.golds = cache(lambda name, tier, version: load_golds(name, tier, "test", version))
+        self.golds = cache(lambda name, tier, version: load_golds(name, tier, split, version))
+        self.conditions = cache(conditions)
+        """(domain, path of a recording relative to its folder) -> what the recording says must hold."""
         self._items: dict[tuple[str, str], dict[str, Item]] = {}
         self._variants: dict[tuple[Any, ...], list[Variant]] = {}
 
     def item(self, name: str, tier: str, unit: str) -> Item:
-        """A test item of a static cell, from verified files."""
+        """An item of a static cell, from verified files."""
         if (name, tier) not in self._items:
-            self._items[name, tier] = {each.id: each for each in load_units(name, tier) if isinstance(each, Item)}
+            units = load_units(name, tier, self.split)
+            self._items[name, tier] = {each.id: each for each in units if isinstance(each, Item)}
         return self._items[name, tier][unit]
 
     def variants(self, item: Item, golds: Mapping[str, Gold], orders: int, repeats: int) -> list[Variant]:
@@ -61,13 +66,18 @@ class Refused(ArenaError):
     """A run that may not stand on a board; names the run, the place and the reason."""
 
 
-def check_decisions(reader: RunReader, locked: Locked) -> Seen:
+Said = set[int]
+"""Hashes of (ask, committed) of the decisions in episodes."""
+
+
+def check_decisions(reader: RunReader, locked: Locked) -> tuple[Seen, Said]:
     """Check every complete line, superseded retries included.
 
     Raises:
         Refused: file, line, decision and reason.
     """
     seen: Seen = {}
+    said: Said = set()
     expected = _of_the_run(reader)
     for where, row in _lines(reader, DECISIONS):
         try:
@@ -86,11 +96,13 @@ def check_decisions(reader: RunReader, locked: Locked) -> Seen:
         # Of an episode its own line counts: its decisions may be there although it never ended.
         if row["variant"]["kind"] == "base" and row["episode"] is None:
             seen.setdefault((row["domain"], row["tier"]), set()).add(row["unit"])
-    return seen
+        if row["episode"] is not None:
+            said.add(hash((row["ask"], row["committed"])))
+    return seen, said
 
 
-def check_episodes(reader: RunReader, locked: Locked) -> Seen:
-    """Check every episode: played on the locked recording, and ended as its end state says.
+def check_episodes(reader: RunReader, locked: Locked, said: Said) -> Seen:
+    """Check every episode: played on the locked recording by the decisions that were ``said``, ended as it says.
 
     Raises:
         Refused: file, line, episode and reason.
@@ -98,7 +110,7 @@ def check_episodes(reader: RunReader, locked: Locked) -> Seen:
     seen: Seen = {}
     for where, row in _lines(reader, EPISODES):
         try:
-            fault = _episode_fault(row, locked)
+            fault = _episode_fault(row, locked) or _deeds_fault(row, said)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             fault = f"not an episode: {type(error).__name__}: {error}"
         if fault:
@@ -243,14 +255,32 @@ def _episode_fault(row: Row, locked: Locked) -> str | None:
     frozen = locked.domain(row["domain"]).lock.cells.get(row["tier"], {}).get(row["split"], {}).get(row["unit"])
     if frozen is None:
         return f"{row['unit']!r} is not a locked episode of {row['domain']}/{row['tier']}"
-    drawings = (frozen.sha256, *(locked.domain(row["domain"]).lock.files[path] for path in frozen.trials))
-    due = drawings[row["variant"]["index"] % len(drawings)]
+    paths = (str(frozen.path), *frozen.trials)
+    path = paths[row["variant"]["index"] % len(paths)]
+    due = locked.domain(row["domain"]).lock.files[path]
     if row["recording_sha256"] != due:
         return f"played on recording {row['recording_sha256'][:12]}..., locked is {due[:12]}..."
     if row["error"] is not None:
         return None if row["ending"] in ("error", "not_evaluated") else f"ended {row['ending']!r} with an error"
+    # A walk that follows its recording to the end, whatever is answered, is judged by nothing.
+    if row["verify"] is not None and row["verify"] != locked.conditions(row["domain"], path):
+        return "judged by other conditions than its recording's"
     verdict = VERIFIERS.get(row["verifier"])(row["verify"], row["end_state"], row["claimed"])
     if (row["ending"], row["key_nodes"]) != (verdict.ending, verdict.key_nodes):
         return f"ending is {row['ending']!r}, but its end state gives {verdict.ending!r}"
     lacking = sorted(set(verdict.flags) - set(row["flags"]))
     return f"its end state gives the flag {lacking[0]!r}, which the line lacks" if lacking else None
+
+
+def _deeds_fault(row: Row, said: Said) -> str | None:
+    """Steps that no decision committed to, or deeds that are not the steps'."""
+    for step in row["steps"]:
+        if hash((step["ask"], step["committed"])) not in said:
+            return f"step {step['step']} did {step['committed']!r}, and no decision says so"
+    trace = (row["end_state"] or {}).get("trace")
+    if trace is None:
+        return None
+    done = [step["committed"] for step in row["steps"] if step["committed"] not in (None, row["claimed"])]
+    if [deed["tool"] for deed in trace] != done:
+        return "the actions in its end state are not those that its decisions committed to"
+    return None

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from arena.tasks.registry import (
         Cell,
         Selection,
+        conditions,
         domain,
         domains,
         gold_versions,
@@ -28,6 +29,7 @@ __all__ = [
     "Domain",
     "Selection",
     "Tier",
+    "conditions",
     "domain",
     "domains",
     "gold_versions",

@@ -7,6 +7,7 @@ domains through the entry-point group ``arena.suites``: a target that is a folde
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
@@ -207,6 +208,21 @@ def load_golds(name: str, tier: str, split: str = "test", version: str | None = 
     }
 
 
+def conditions(name: str, path: str) -> JSON:
+    """What the recording at ``path`` (relative to the domain's folder) says must hold: data for its verifier.
+
+    A web recording is an archive with the conditions in a member of their own; a tools task is one JSON file.
+
+    Raises:
+        MissingNeed, ChangedData: as ``load_units``.
+    """
+    file = verified(domain(name), path)
+    if not zipfile.is_zipfile(file):
+        return load(file.read_bytes())["verify"]
+    with zipfile.ZipFile(file) as recording:
+        return load(recording.read("verify.json"))["conditions"]
+
+
 def training_examples(name: str, split: str = "train") -> list[Example]:
     """All (state, question name, question, gold) rows of a static domain's ``split``, tier by tier.
 
@@ -236,6 +252,7 @@ __all__ = [
     "Example",
     "Selection",
     "Tier",
+    "conditions",
     "domain",
     "domains",
     "gold_versions",

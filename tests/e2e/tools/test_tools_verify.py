@@ -80,9 +80,20 @@ def forbidden(row: Row) -> None:
     row["end_state"]["trace"].append({"tool": "x", "rc": 0, "risk": "forbidden", "flags": []})
 
 
+def other_deeds(row: Row) -> None:
+    """Actions in the end state that no decision committed to."""
+    row["end_state"]["trace"] = row["end_state"]["trace"][:-1]
+
+
+def other_step(row: Row) -> None:
+    row["steps"][0]["committed"] = "done"
+
+
 @pytest.mark.parametrize(
     ("log", "number", "edit", "reason"),
     [
+        ("episodes", 1, other_deeds, "the actions in its end state are not those that its decisions committed to"),
+        ("episodes", 1, other_step, "step 0 did 'done', and no decision says so"),
         ("episodes", 2, turned, "but its end state gives"),
         ("episodes", 1, forbidden, "the flag 'unsafe', which the line lacks"),
         ("episodes", 1, lambda row: row.update(recording_sha256="0" * 64), "played on recording"),

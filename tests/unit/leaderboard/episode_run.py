@@ -39,7 +39,12 @@ rule = "short"
 
 QUESTION = Choice(instructions="What next?", criteria={"click:a": "Click <b>A</b>", "click:b": "Click B", "done": None})
 UNITS = ("page-1", "page-2")
-WON = {"final": [{"kind": "answer", "equals": "done"}], "key_nodes": [], "forbidden": [], "claim": "done"}
+WON = {
+    "final": [{"kind": "answer", "equals": "done"}],
+    "key_nodes": [],
+    "forbidden": [{"kind": "url", "path": "/bad"}],
+    "claim": "done",
+}
 
 
 def png(width: int = 40, height: int = 30) -> bytes:
@@ -61,6 +66,7 @@ def write_pages(folder: Path) -> None:
         with zipfile.ZipFile(folder / "pages" / f"{unit}.web.zip", "w") as recording:
             recording.writestr("manifest.json", json.dumps({"id": unit, "tier": "T1", "split": "test", "goal": "g"}))
             recording.writestr("steps.jsonl", '{"t": 0}\n')
+            recording.writestr("verify.json", json.dumps({"conditions": WON}))
     lock(folder, "pages")
 
 

@@ -151,7 +151,7 @@ def test_the_command_repeats_the_configuration(monkeypatch: pytest.MonkeyPatch) 
         seen.append(settings)
         raise typer.Exit(0)
 
-    monkeypatch.setattr(eval_command, "_run", capture)
+    monkeypatch.setattr(eval_command, "interruptible", capture)
     config = RunConfig(
         model="systemone",
         model_options={

@@ -46,19 +46,26 @@ def other_unit(row: Row) -> Row:
 
 
 def unflagged(row: Row) -> Row:
-    return {
-        **row,
-        "claimed": "done",
-        "end_state": {**row["end_state"], "final": [{}]},
-        "verify": {**row["verify"], "claim": "x"},
-    }
+    trail = [{"key_nodes": [], "forbidden": [{"url": "https://pages.test/bad"}]}]
+    return {**row, "end_state": {**row["end_state"], "trail": trail}}
+
+
+def lenient(row: Row) -> Row:
+    """Its end would be a success, under conditions that its recording does not have."""
+    return {**row, "ending": "success", "verify": {**row["verify"], "final": []}}
+
+
+def other_step(row: Row) -> Row:
+    return {**row, "steps": [{**row["steps"][0], "committed": "click:a"}]}
 
 
 FORGERIES = {
+    lenient: "judged by other conditions than its recording's",
+    other_step: "step 0 did 'click:a', and no decision says so",
     won: "ending is 'success', but its end state gives 'failure'",
     other_recording: "played on recording 000000000000...",
     other_unit: "'page-9' is not a locked episode",
-    unflagged: "its end state gives the flag 'wrong_claim'",
+    unflagged: "its end state gives the flag 'forbidden'",
 }
 
 

@@ -102,7 +102,8 @@ def _changes(diff: Any) -> Iterator[Change]:
             sides = [_text(each[side]) if side in each else None for side in ("before", "after")]
             cut = any(side is not None and len(side) >= RECORDED for side in sides)
             what = str(each.get("change", "changed"))
-            yield Change(str(each["path"]), what, tuple(_diff_lines(str(each["path"]), *sides, cut=cut)), cut)
+            modes = [f"{sign}mode {mode}" for sign, mode in zip("-+", each.get("mode", ()), strict=False)]
+            yield Change(str(each["path"]), what, (*modes, *_diff_lines(str(each["path"]), *sides, cut=cut)), cut)
     elif diff:
         yield Change("", "changed", tuple((diff if isinstance(diff, str) else _text(diff)).split("\n")))
 

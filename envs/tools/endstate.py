@@ -76,7 +76,10 @@ def end_state(task: Task, fixture: Snapshot, final: Snapshot, deeds: Sequence[De
 
 
 def differences(before: Snapshot, after: Snapshot, limit: int = 2000) -> list[JSON]:
-    """What an action changed, for the replay: path, change, and the first ``limit`` characters of either side."""
+    """What an action changed, for the replay: path, change, and the first ``limit`` characters of either side.
+
+    ``mode``: both modes, where they changed along with the content.
+    """
     found: list[JSON] = []
     for change in before.changes(after):
         what = change.what if change.what in ("added", "removed") else "changed"
@@ -85,6 +88,10 @@ def differences(before: Snapshot, after: Snapshot, limit: int = 2000) -> list[JS
             entry = snapshot.entries.get(change.path)
             if entry is not None:
                 row[side] = _shown(entry, change.what == "mode", limit)
+        if change.what == "content":
+            modes = [f"{side.entries[change.path].mode:o}" for side in (before, after)]
+            if len(set(modes)) == 2:
+                row["mode"] = modes
         found.append(row)
     return found
 

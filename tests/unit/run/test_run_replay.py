@@ -220,6 +220,7 @@ def test_every_kind_of_change_is_told() -> None:
         "link": SeedFile(kind="symlink", target="text"),
         "bytes": SeedFile(data=b"\0" * 10),
         "long": SeedFile(data=b"a" * 3000),
+        "both": SeedFile(data=b"x\n"),
     }
     after = {
         "text": SeedFile(data=b"one\n2\nthree\n"),
@@ -228,16 +229,18 @@ def test_every_kind_of_change_is_told() -> None:
         "bytes": SeedFile(data=b"\0" * 12),
         "long": SeedFile(data=b"a" * 3000 + b"b"),
         "new/empty": SeedFile(data=b""),
+        "both": SeedFile(data=b"y\n", mode=0o400),
     }
     found = did({"diff": differences(Snapshot.of_files(before), Snapshot.of_files(after))}).changes
     told = {change.path: change for change in found}
     assert {path: change.what for path, change in told.items()} == {
         "gone": "removed", "text": "changed", "mode": "changed", "link": "changed", "bytes": "changed",
-        "long": "changed", "new": "added", "new/empty": "added",
+        "long": "changed", "both": "changed", "new": "added", "new/empty": "added",
     }  # fmt: skip
     assert told["gone"].lines == ("--- gone", "+++ /dev/null", "@@ -1 +0,0 @@", "-x")
     assert told["text"].lines[3:] == (" one", "-two", "-three", "\\ No newline at end of file", "+2", "+three")
     assert told["mode"].lines == ("-mode 644", "+mode 600")
+    assert told["both"].lines == ("-mode 644", "+mode 400", "--- both", "+++ both", "@@ -1 +1 @@", "-x", "+y")
     assert told["link"].lines == ("--> text", "+-> mode")
     assert [line.split(",")[0] for line in told["bytes"].lines] == ["-10 bytes", "+12 bytes"]
     assert (told["long"].lines, told["long"].cut) == ((), True)

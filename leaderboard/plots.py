@@ -8,11 +8,12 @@ named in ``INK`` so that a page can map them to its theme.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from arena.errors import MissingNeed
+from arena.leaderboard.labels import place_labels
 
 INK = {
     "text": "#1c2430",
@@ -97,7 +98,7 @@ def _scatter(
     points = [_xy(row) for row in rows]
     c_top = _top((p["c_high"] for p in points), 100.0)
     r_top = _top((100 * p["r_high"] for p in points), 100.0) / 100
-    place_labels(points, (c_top, r_top), (width, height))
+    place_labels(points, (c_top, r_top), (width, height), INK["grey"])
     x = alt.X("c:Q", title="Capability C", scale=alt.Scale(domain=[0, c_top]))
     y = alt.Y("r:Q", title="Reliability R", scale=alt.Scale(domain=[0, r_top]))
     colour = alt.Color("colour:N", scale=None)
@@ -155,54 +156,6 @@ def _xy(row: Mapping[str, Any]) -> dict[str, Any]:
 def _top(highs: Iterable[float], most: float) -> float:
     """Upper end of an axis that starts at 0: the next ten above all intervals, at least a fifth of the scale."""
     return min(most, max(0.2 * most, 10 * math.ceil((max(highs) + 0.02 * most) / 10)))
-
-
-def place_labels(points: list[dict[str, Any]], tops: tuple[float, float], size: tuple[int, int]) -> None:
-    """Give each point ``label``, ``label_c``, ``label_r`` (data units), where it meets no other label or mark.
-
-    Ranked rows choose first, and may lie on an interval where nothing else is free. A label that fits nowhere is
-    left out: its mark still says it on hover.
-    """
-    (c_top, r_top), (width, height) = tops, size
-
-    def pixel(c: float, r: float) -> tuple[float, float]:
-        return c / c_top * width, (1 - r / r_top) * height
-
-    marks = [pixel(p["c"], p["r"]) for p in points]
-    taken: list[Box] = [(x - 7, y - 7, x + 7, y + 7) for x, y in marks]
-    whiskers: list[Box] = []
-    for point, (x, y) in zip(points, marks, strict=True):
-        left, bottom = pixel(point["c_low"], point["r_low"])
-        right, top = pixel(point["c_high"], point["r_high"])
-        whiskers += [(left, y - 1, right, y + 1), (x - 1, top, x + 1, bottom)]
-        point["label"] = ""
-    for i in sorted(range(len(points)), key=lambda i: (points[i]["colour"] == INK["grey"], -points[i]["c"], i)):
-        boxes = list(_label_boxes(marks[i], 6.6 * len(points[i]["name"]), size))
-        ranked = points[i]["colour"] != INK["grey"]
-        for blocked in ([*taken, *whiskers], taken) if ranked else ([*taken, *whiskers],):
-            free = next((box for box in boxes if not any(_meet(box, other) for other in blocked)), None)
-            if free is not None:
-                taken.append(free)
-                label_c, label_r = free[0] / width * c_top, (1 - (free[1] + 8) / height) * r_top
-                points[i] |= {"label": points[i]["name"], "label_c": label_c, "label_r": label_r}
-                break
-
-
-Box = tuple[float, float, float, float]
-"""Left, top, right, bottom in pixels."""
-
-
-def _label_boxes(mark: tuple[float, float], wide: float, size: tuple[int, int]) -> Iterator[Box]:
-    """Places for a label beside its mark, best first, as far as they lie in the plot."""
-    (x, y), (width, height) = mark, size
-    for dx, dy in ((10, -10), (10, 11), (-10 - wide, -10), (-10 - wide, 11), (10, -26), (10, 27), (-wide / 2, -26)):
-        box = (x + dx, y + dy - 8, x + dx + wide, y + dy + 8)
-        if box[0] >= 0 and box[1] >= 0 and box[2] <= width + 40 and box[3] <= height:
-            yield box
-
-
-def _meet(a: Box, b: Box) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
 def _axis(rows: Sequence[Mapping[str, Any]], without: Sequence[Mapping[str, Any]], width: int) -> Figure:

@@ -23,6 +23,7 @@ from arena.errors import MissingNeed
 from arena.leaderboard import plots, render
 from arena.leaderboard.board import build, load
 from arena.leaderboard.flips import flips
+from arena.leaderboard.labels import place_labels
 from arena.leaderboard.publish import publish
 from arena.leaderboard.reliability import invariance
 from arena.log.reader import RunReader
@@ -233,19 +234,24 @@ def test_without_reliability_nothing_is_drawn_in_its_place(runs: Runs, tmp_path:
 
 @given(
     st.lists(
-        st.tuples(st.floats(0, 100), st.floats(0, 1), st.sampled_from(["a", "model-x", "a-long-name-here"])),
+        st.tuples(
+            st.floats(0, 100),
+            st.floats(0, 1),
+            st.sampled_from(["a", "model-x", "a-long-name-here"]),
+            st.sampled_from(["#1f5fd0", plots.INK["grey"]]),
+        ),
         min_size=1,
         max_size=12,
     )
 )
 @settings(max_examples=60, deadline=None)
-def test_labels_never_overlap(found: list[tuple[float, float, str]]) -> None:
+def test_labels_never_overlap(found: list[tuple[float, float, str, str]]) -> None:
     points: list[dict[str, Any]] = [
-        {"name": name, "c": c, "r": r, "c_low": c, "c_high": c, "r_low": r, "r_high": r, "colour": "#1f5fd0"}
-        for c, r, name in found
+        {"name": name, "c": c, "r": r, "c_low": c, "c_high": c, "r_low": r, "r_high": r, "colour": colour}
+        for c, r, name, colour in found
     ]
     width, height = 720, 430
-    plots.place_labels(points, (100.0, 1.0), (width, height))
+    place_labels(points, (100.0, 1.0), (width, height), plots.INK["grey"])
     boxes = []
     for point in points:
         if point["label"]:
@@ -254,6 +260,18 @@ def test_labels_never_overlap(found: list[tuple[float, float, str]]) -> None:
     for i, a in enumerate(boxes):
         for b in boxes[:i]:
             assert a[0] >= b[2] - 1e-6 or b[0] >= a[2] - 1e-6 or a[1] >= b[3] - 1e-6 or b[1] >= a[3] - 1e-6
+
+
+def test_baselines_that_lie_on_one_another_share_a_label() -> None:
+    grey = plots.INK["grey"]
+    at = {"one": (1.0, 0.0), "two": (1.2, 0.0), "three": (0.8, 0.01), "apart": (60.0, 0.0)}
+    for size, label in (((720, 430), "two, one, three"), ((55, 430), "3 baselines")):
+        points: list[dict[str, Any]] = [
+            {"name": name, "c": c, "r": r, "c_low": c, "c_high": c, "r_low": r, "r_high": r, "colour": grey}
+            for name, (c, r) in at.items()
+        ]
+        place_labels(points, (100.0, 1.0), size, grey)
+        assert [point["label"] for point in points if point["name"] != "apart"] == ["", label, ""]
 
 
 def test_figures_repeat_to_the_byte(runs: Runs) -> None:

@@ -63,7 +63,8 @@ def _named(
 def _label_boxes(mark: tuple[float, float], wide: float, size: tuple[int, int]) -> Iterator[Box]:
     """Places for a label beside its mark, best first, as far as they lie in the plot."""
     (x, y), (width, height) = mark, size
-    for dx, dy in ((10, -10), (10, 11), (-10 - wide, -10), (-10 - wide, 11), (10, -26), (10, 27), (-wide / 2, -26)):
+    beside = ((10, -10), (10, 11), (-10 - wide, -10), (-10 - wide, 11), (10, -26), (10, 27), (-wide / 2, -26))
+    for dx, dy in (*beside, (4, -42), (4, -58)):
         box = (x + dx, y + dy - 8, x + dx + wide, y + dy + 8)
         if box[0] >= 0 and box[1] >= 0 and box[2] <= width + 40 and box[3] <= height:
             yield box

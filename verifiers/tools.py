@@ -12,12 +12,17 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from math import isfinite
 
 from arena.session import EndVerdict
 from arena.types import JSON
 
 Condition = Mapping[str, JSON]
 _NOTHING = object()
+_INDEX = re.compile("0|[1-9][0-9]{0,8}")
+REGEX_CHARACTERS, REGEX_REPEATS = 4096, 2
+"""A regex is held against at most so many characters, and may hold at most so many repeats: two nest to 8 million
+steps at worst. Longer texts do not match."""
 
 
 def _same(found: JSON, expected: JSON) -> bool:
@@ -56,10 +61,24 @@ def _file(condition: Condition, entry: Condition | None) -> bool:
         return False
     if "equals" in condition:
         return content == str(condition["equals"]).encode()
+    _bounded(condition["regex"])
     try:
-        return re.fullmatch(condition["regex"], content.decode(), re.DOTALL) is not None
+        text = content.decode()
     except UnicodeDecodeError:
         return False
+    return len(text) <= REGEX_CHARACTERS and re.fullmatch(condition["regex"], text, re.DOTALL) is not None
+
+
+def _bounded(pattern: str) -> None:
+    """Hold a pattern to what Python's engine matches in moderate time, whatever the text.
+
+    Raises:
+        ValueError: a repeated group, a reference to a group, or more than ``REGEX_REPEATS`` open repeats.
+    """
+    bare = re.sub(r"\\(?!\d).|\[\^?\]?(?:\\.|[^\]\\])*\]", "x", pattern, flags=re.DOTALL)
+    grouped = re.search(r"\)[*+{]|\\\d|\(\?P=", bare)
+    if grouped or len(re.findall(r"[*+]|\{\d*,", bare)) > REGEX_REPEATS:
+        raise ValueError(f"regex {pattern!r} repeats or recalls a group, or has over {REGEX_REPEATS} open repeats")
 
 
 def _pointed(document: JSON, pointer: str) -> JSON:
@@ -68,24 +87,40 @@ def _pointed(document: JSON, pointer: str) -> JSON:
         key = part.replace("~1", "/").replace("~0", "~")
         if isinstance(document, dict) and key in document:
             document = document[key]
-        elif isinstance(document, list) and key.isdigit() and int(key) < len(document):
+        elif isinstance(document, list) and _INDEX.fullmatch(key) and int(key) < len(document):
             document = document[int(key)]
         else:
             return _NOTHING
     return document
 
 
+def _unique(pairs: list[tuple[str, JSON]]) -> JSON:
+    if len(found := dict(pairs)) < len(pairs):
+        raise ValueError("a key comes twice")
+    return found
+
+
+def _number(text: str) -> float:
+    if not isfinite(number := float(text)):
+        raise ValueError(f"{text} is no finite number")
+    return number
+
+
 def _json(condition: Condition, entry: Condition | None) -> bool:
+    """What two readers may take differently (a key twice, NaN, another encoding than UTF-8) is no JSON here."""
     content = _content(entry) if entry is not None and entry["kind"] == "file" else None
+    if content is None:
+        return False
     try:
-        document = json.loads(content) if content is not None else _NOTHING
+        document = json.loads(content.decode(), object_pairs_hook=_unique, parse_float=_number, parse_constant=_number)
     except (ValueError, RecursionError):
         return False
-    return document is not _NOTHING and _same(_pointed(document, condition["pointer"]), condition["equals"])
+    return _same(_pointed(document, condition["pointer"]), condition["equals"])
 
 
 def _mode(condition: Condition, entry: Condition | None) -> bool:
-    return entry is not None and bool(entry["mode"] == condition["equals"])
+    """Of a file or folder: the mode of a link says nothing."""
+    return entry is not None and entry["kind"] in ("file", "dir") and bool(entry["mode"] == condition["equals"])
 
 
 _ENTRY = {"file": _file, "json": _json, "mode": _mode}
@@ -97,7 +132,20 @@ def _final(conditions: Sequence[Condition], end_state: Condition) -> Iterator[bo
         if condition["kind"] == "sqlite":
             yield _same(next(rows), condition["equals"])
         else:
-            yield _ENTRY[condition["kind"]](condition, end_state["files"].get(condition["path"]))
+            path = condition["path"]
+            entry, before = end_state["files"].get(path), end_state["fixture"].get(path)
+            # A mode belongs to a thing: another kind of thing in its place does not bear it.
+            kept = condition["kind"] != "mode" or entry is None or before is None or entry["kind"] == before["kind"]
+            yield kept and _ENTRY[condition["kind"]](condition, entry)
+
+
+def _matches(path: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Whether a path, in parts, matches a glob: ``*`` stays within a part, ``**`` is any number of parts."""
+    if not pattern:
+        return not path
+    if pattern[0] == "**":
+        return any(_matches(path[at:], pattern[1:]) for at in range(len(path) + 1))
+    return bool(path) and fnmatchcase(path[0], pattern[0]) and _matches(path[1:], pattern[1:])
 
 
 def _collateral(may_change: Sequence[str], end_state: Condition) -> list[str]:
@@ -108,7 +156,7 @@ def _collateral(may_change: Sequence[str], end_state: Condition) -> list[str]:
         path
         for path in sorted({*before, *after})
         if [before.get(path, {}).get(fact) for fact in facts] != [after.get(path, {}).get(fact) for fact in facts]
-        and not any(fnmatchcase(path, pattern) for pattern in may_change)
+        and not any(_matches(path.split("/"), pattern.split("/")) for pattern in may_change)
     ]
 
 

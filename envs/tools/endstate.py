@@ -10,6 +10,7 @@ import base64
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from math import isfinite
 
 from arena.envs.tools.guide import Deed
 from arena.envs.tools.snapshot import Entry, Snapshot, database
@@ -20,6 +21,8 @@ from arena.types import JSON
 KEPT_BYTES = 64 * 1024
 SQL_OPCODES = 1_000_000
 """A query on a file that the commands left is ended after this many of the engine's instructions."""
+SQL_ROWS = 4096
+"""A query that gives more rows, or a value or all of them over ``KEPT_BYTES``, has no answer."""
 
 
 def _described(entry: Entry, *, content: bool = False) -> dict[str, JSON]:
@@ -44,19 +47,31 @@ def described(snapshot: Snapshot, named: Sequence[str] = ()) -> dict[str, JSON]:
 
 
 def _rows(data: bytes | None, select: str) -> JSON:
-    """Rows as lists; ``{"error": ...}`` when there is no such database or the query fails in it."""
+    """Rows as lists; ``{"error": ...}`` when there is no such database, or the query fails in it or gives too much."""
     if data is None:
         return {"error": "there is no file"}
+    rows: list[JSON] = []
+    size = 0
     try:
         with closing(database(data)) as connection:
             connection.execute("PRAGMA trusted_schema = OFF")
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, KEPT_BYTES)
             connection.set_progress_handler(lambda: 1, SQL_OPCODES)
-            return [
-                [value.hex() if isinstance(value, bytes) else value for value in row]
-                for row in connection.execute(select)
-            ]
-    except sqlite3.Error as error:
+            for row in connection.execute(select):
+                size += sum(len(value) for value in row if isinstance(value, str | bytes))
+                if len(rows) == SQL_ROWS or size > KEPT_BYTES:
+                    return {"error": f"more than {SQL_ROWS} rows or {KEPT_BYTES} bytes"}
+                rows.append([_cell(value) for value in row])
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         return {"error": str(error)}
+    return rows
+
+
+def _cell(value: JSON) -> JSON:
+    """A value as JSON; what JSON has no type for is told from a text or null that looks like it."""
+    if isinstance(value, bytes):
+        return {"blob": value.hex()}
+    return {"real": str(value)} if isinstance(value, float) and not isfinite(value) else value
 
 
 def _predicates(task: Task, *kinds: str) -> Iterator[dict[str, JSON]]:

@@ -50,11 +50,12 @@ umask 0
 
 READ = f"""
 exec 9>&2
-{BUSYBOX} find {WORKDIR} \\( -type d ! -perm -500 -o -type f ! -perm -400 \\) -exec {BUSYBOX} sh -c '
+{BUSYBOX} find {WORKDIR} \\( -type d ! -perm -500 -o -type f ! -perm -400 -o -type s \\) -exec {BUSYBOX} sh -c '
   {BUSYBOX} stat -c %a "$1" >&9; printf "%s\\0" "$1" >&9; {BUSYBOX} chmod u+rwx "$1"' x {{}} \\; 2>/dev/null
 cd {WORKDIR} && exec {BUSYBOX} tar -cf - . 2>/dev/null
 """
-"""Tar on stdout. What its owner may not read is first opened up; old mode and path go to stderr."""
+"""Tar on stdout. What its owner may not read is first opened up; old mode and path go to stderr. So do those of
+sockets, which no tar holds."""
 
 WIPE = f"""
 {BUSYBOX} chmod u+rwx {WORKDIR} || exit 1
@@ -156,6 +157,9 @@ class ShellSandbox(Sandbox):
         self._usable()
         with self._blamed():
             result = self._script(script, args, stdin, keep)
+        if cause == "snapshot" and result.rc == 1 and not result.flags:
+            # The box is well and its tar could not get at a file: a path longer than the kernel takes, for one.
+            raise SnapshotLimit("end state cannot be read: its tar failed, as on paths that are too long")
         if "timeout" in result.flags or (result.rc != 0 and not result.truncated):
             said = result.err_text.strip()[:500] or "nothing on stderr"
             raise SandboxFailure(cause, f"{cause}: helper ended with rc {result.rc} {result.flags}: {said}")

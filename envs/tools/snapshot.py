@@ -22,7 +22,7 @@ from arena.envs.tools.tarball import Member, TarError, TarTooLarge, read_tar, wi
 from arena.errors import Failure
 from arena.types import JSON, Frozen
 
-EntryKind = Literal["file", "dir", "symlink", "fifo", "device"]
+EntryKind = Literal["file", "dir", "symlink", "fifo", "device", "socket"]
 
 
 class SnapshotLimit(Failure):
@@ -114,7 +114,7 @@ class Snapshot:
 
     @classmethod
     def of_tar(cls, archive: bytes, modes: Mapping[str, int] | None = None) -> Snapshot:
-        """Read a box's tar. ``modes``: permission bits known from elsewhere, by path.
+        """Read a box's tar. ``modes``: permission bits known from elsewhere, by path; what the tar lacks is a socket.
 
         Raises:
             SnapshotLimit: over the caps on members or bytes.
@@ -140,6 +140,8 @@ def _entries(members: Iterable[Member], modes: Mapping[str, int]) -> dict[str, E
             entries[member.path] = Entry("symlink", 0o777, target=member.target)
         else:
             entries[member.path] = Entry(member.kind, mode, member.data)
+    for path in modes.keys() - entries.keys():
+        entries[path] = Entry("socket", modes[path])
     return entries
 
 
@@ -160,12 +162,16 @@ def _difference(
 def database(data: bytes) -> sqlite3.Connection:
     """A database file as an in-memory connection; writing to it changes nothing else. Close it.
 
+    An empty file is an empty database. One in WAL mode is read without its log, as it lies in the file.
+
     Raises:
-        sqlite3.DatabaseError: not a database.
+        sqlite3.DatabaseError: not a database. UnicodeDecodeError: so damaged that not even the error is text.
     """
     connection = sqlite3.connect(":memory:")
     try:
-        connection.deserialize(data)
+        if data:
+            # In memory there is no log, and the engine refuses a header that asks for one (format 2).
+            connection.deserialize(data[:18] + b"\1\1" + data[20:] if data[18:20] == b"\2\2" else data)
         connection.execute("PRAGMA schema_version").fetchone()
     except BaseException:
         connection.close()

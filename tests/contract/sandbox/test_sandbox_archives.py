@@ -120,6 +120,12 @@ def test_archives_have_caps() -> None:
     assert caught.value.boundary == "model"
 
 
+def test_a_socket_which_no_tar_holds_is_part_of_the_state() -> None:
+    state = Snapshot.of_tar(ustar({"f": b"1"}), {"door": 0o755})
+    assert [(path, entry.kind) for path, entry in state.entries.items()] == [("door", "socket"), ("f", "file")]
+    assert state.sha256 != Snapshot.of_tar(ustar({"f": b"1"})).sha256
+
+
 def test_a_fixture_packs_the_same_twice() -> None:
     files: Files = {**text_files({"b": "2", "a/c": "1"}), "a": SeedFile(kind="dir", mode=0o500)}
     assert write_tar(files) == write_tar(dict(reversed(files.items())))

@@ -191,6 +191,15 @@ def test_an_end_state_that_is_too_large_is_the_models_doing(real_box: Sandbox) -
     assert usable(real_box)
 
 
+def test_an_end_state_with_paths_too_long_to_read_is_the_models_doing(real_box: Sandbox) -> None:
+    name = "a" * 250
+    script = f"i=0; while [ $i -lt 18 ] && mkdir {name} && cd -P {name}; do i=$((i+1)); done; echo $i"
+    assert int(sh(real_box, script).out) > 4096 // 251 - 2
+    with pytest.raises(SnapshotLimit, match="too long") as caught:
+        real_box.snapshot()
+    assert caught.value.boundary == "model"
+
+
 def test_output_that_is_no_text(real_box: Sandbox) -> None:
     result = sh(real_box, r"printf '\377\376ok'; printf '\200' >&2; exit 3")
     assert (result.rc, result.out, result.err) == (3, b"\xff\xfeok", b"\x80")

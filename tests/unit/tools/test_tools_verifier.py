@@ -65,6 +65,75 @@ def test_final_predicates(condition: State, files: State, holds: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1, "a": 10}',
+        '{"a": 10, "b": NaN}',
+        '{"a": 10, "b": 1e400}',
+        '{"a": 10, "b": -Infinity}',
+        '\ufeff{"a": 10}',
+        '{"a": 10, "b": ' + "9" * 5000 + "}",
+        "[" * 5000 + "]" * 5000,
+    ],
+)
+def test_json_that_two_readers_may_take_differently_is_none(text: str) -> None:
+    condition = {"kind": "json", "path": "n", "pointer": "/a", "equals": 10}
+    assert verify(conditions(condition), state({"n": file(text)}), "done").ending == "failure"
+
+
+@pytest.mark.parametrize("index", ["01", "\u00b2", "\u0661", "-1", "9" * 5000, ""])
+def test_an_index_of_a_json_list_is_a_plain_number(index: str) -> None:
+    condition = {"kind": "json", "path": "n", "pointer": f"/{index}", "equals": 10}
+    assert verify(conditions(condition), state({"n": file("[9, 10]")}), "done").ending == "failure"
+
+
+@pytest.mark.parametrize("kind", ["dir", "fifo", "symlink"])
+def test_a_mode_is_not_met_by_another_kind_of_thing(kind: str) -> None:
+    condition = {"kind": "mode", "path": "n", "equals": "777"}
+    for fixture in ({"n": file("", "600")}, {}):
+        held = verify(conditions(condition), state({"n": {"kind": kind, "mode": "777"}}, fixture), "done")
+        assert (held.ending == "success") is (kind == "dir" and not fixture)
+
+
+@pytest.mark.parametrize(
+    "pattern, path, allowed",
+    [
+        ("a", "a", True),
+        ("a", "A", False),
+        ("*", "a/b", False),
+        ("*", "a\nb", True),
+        ("*.txt", "deep/a.txt", False),
+        ("a/*", "a/b", True),
+        ("a/*", "a/b/c", False),
+        ("a/**", "a/b/c", True),
+        ("a/**", "a", True),
+        ("**/c", "a/b/c", True),
+        ("**", ".", True),
+        ("a[/]b", "a/b", False),
+    ],
+)
+def test_a_star_of_may_change_stays_in_its_folder(pattern: str, path: str, allowed: bool) -> None:
+    verdict = verify(conditions(may_change=[pattern]), state({path: file("1")}), "done")
+    assert ("collateral" not in verdict.flags) is allowed
+
+
+@pytest.mark.parametrize("pattern", [r"(a+)+c", r"(a|a)*c", r"(a)\1", r"a*a*a*c", r"(?P<n>a)(?P=n)", r"(a{1,9}){2}"])
+def test_a_regex_that_could_run_away_is_refused(pattern: str) -> None:
+    condition = {"kind": "file", "path": "n", "regex": pattern}
+    with pytest.raises(ValueError, match="repeats"):
+        verify(conditions(condition), state({"n": file("a" * 40)}), "done")
+
+
+@pytest.mark.parametrize(
+    "pattern, text", [(r"\)+[)]*(a|b)?\d{2}", ")))a10"), (r"[^\]*]+", "x"), (r"[]*+]{1,2}x*", "]")]
+)
+def test_a_regex_within_bounds_matches(pattern: str, text: str) -> None:
+    condition = {"kind": "file", "path": "n", "regex": pattern}
+    assert verify(conditions(condition), state({"n": file(text)}), "done").ending == "success"
+    assert verify(conditions(condition), state({"n": file(text * 5000)}), "done").ending == "failure"
+
+
+@pytest.mark.parametrize(
     "rows, good", [([[10]], True), ([["10"]], False), ([[100]], False), ([], False), ({"error": "x"}, False)]
 )
 def test_rows_of_a_query(rows: Any, good: bool) -> None:

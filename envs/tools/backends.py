@@ -8,6 +8,7 @@ and recorded.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from arena.envs.tools.image import DEFAULT_IMAGE, RECIPES, Image, build_tree_ima
 from arena.envs.tools.sandbox import Backend, Isolation, Kind, Limits, Sandbox, SandboxFailure
 from arena.envs.tools.selfcheck import SelfCheck, self_check
 from arena.envs.tools.sim import TOOLS, SimSandbox
-from arena.errors import MissingNeed, UnknownName
+from arena.errors import MissingNeed, UnknownName, UsageError
 from arena.types import Frozen
 
 if TYPE_CHECKING:
@@ -32,12 +33,21 @@ if TYPE_CHECKING:
 Choice = Literal["auto", "docker", "bwrap", "sim"]
 KINDS: tuple[Choice, ...] = ("auto", "docker", "bwrap", "sim")
 Notice = Callable[[str], None]
+IMAGE_NAME = re.compile("[a-z0-9]+(?:[._-][a-z0-9]+){0,7}")
 DEBIAN = "debian"
 DEBIAN_DOCKERFILE = Path(__file__).resolve().parents[2] / "docker" / "sandbox-debian.Dockerfile"
 
 
 def _print(text: str) -> None:
     print(f"arena: {text}", file=sys.stderr)
+
+
+def _bwrap_version() -> str:
+    try:
+        return subprocess.run(["bwrap", "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError) as error:
+        said = getattr(error, "stderr", None) or error
+        raise SandboxFailure("start", f"bubblewrap does not run: {str(said).strip()[:500]}", error=error) from error
 
 
 class BwrapBackend(Backend):
@@ -59,7 +69,7 @@ class BwrapBackend(Backend):
         self.image = load_image(image)
         verify(self.image)
         self.removed = gc.collect_groups()
-        version = subprocess.run(["bwrap", "--version"], capture_output=True, text=True, check=True).stdout.strip()
+        version = _bwrap_version()
         with self.sandbox() as box:
             outside: dict[str, str] = {}
             if box.group is not None:
@@ -209,9 +219,11 @@ def build_image(name: str = DEFAULT_IMAGE, *, dockerfile: Path | None = None, no
         notice: takes one line per message.
 
     Raises:
-        UnknownName: no such recipe. MissingNeed: a program or the engine is missing.
-        SandboxFailure: the engine failed on the way.
+        UnknownName: no such recipe. UsageError: a name that an engine would refuse.
+        MissingNeed: a program, room or the engine is missing, or the engine failed on the way.
     """
+    if not IMAGE_NAME.fullmatch(name):
+        raise UsageError(f"{name!r} is no name for an image", hint="small letters, digits, and . _ - between them")
     if name == DEBIAN and dockerfile is None:
         dockerfile = DEBIAN_DOCKERFILE
     if dockerfile is None and name not in RECIPES:
@@ -234,21 +246,33 @@ def build_image(name: str = DEFAULT_IMAGE, *, dockerfile: Path | None = None, no
             import_image(api, image)
             notice(f"image {name} is in {image.folder} and in the Docker engine as {image.reference}")
         return image
+    except SandboxFailure as failure:
+        raise MissingNeed(
+            f"the Docker engine did not build {name!r}: {failure.message}",
+            hint="arena doctor shows whether the engine is well; a FROM needs its registry",
+        ) from failure
     finally:
         if api is not None:
             api.close()
 
 
-def collect_garbage() -> list[gc.Removed]:
-    """Remove containers and control groups that dead runs left. What ``arena sandbox gc`` does."""
+def collect_garbage(notice: Notice = _print) -> list[gc.Removed]:
+    """Remove containers and control groups that dead runs left. What ``arena sandbox gc`` does.
+
+    Raises:
+        MissingNeed: the engine failed on the way.
+    """
     removed = gc.collect_groups()
     api = _engine()
-    if api is not None:
-        try:
-            removed += gc.collect_containers(api)
-        finally:
-            api.close()
-    return removed
+    if api is None:
+        notice("no Docker engine answers, so only what bubblewrap left was looked for")
+        return removed
+    try:
+        return removed + gc.collect_containers(api)
+    except SandboxFailure as failure:
+        raise MissingNeed(failure.message, hint="arena doctor shows whether the engine is well") from failure
+    finally:
+        api.close()
 
 
 class Finding(Frozen):

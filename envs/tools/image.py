@@ -21,6 +21,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import platformdirs
+from pydantic import ValidationError
 
 from arena.envs.tools.sandbox import DEFAULT_MTIME
 from arena.errors import MissingNeed, UnknownName
@@ -34,7 +35,7 @@ INIT = "etc/busybox-init"
 EMPTY_FOLDERS = ("bin", "dev", "etc", "proc", "sys", "task", "tmp", "usr/bin")
 PASSWD = "root:x:0:0::/:/bin/sh\nagent:x:1000:1000::/task:/bin/sh\nidle:x:1001:1001::/:/bin/false\n"
 GROUP = "root:x:0:\nagent:x:1000:\nidle:x:1001:\n"
-PACKAGES = {"busybox": "busybox-static", "sqlite3": "sqlite3"}
+PACKAGES = {"busybox": "busybox-static", "sqlite3": "sqlite3", "ldd": "libc-bin"}
 
 
 class Image(Frozen):
@@ -95,7 +96,7 @@ def _find(program: str) -> Path:
     found = shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin")
     if found is None:
         raise MissingNeed(
-            f"{program} is not installed, and the image is made of it",
+            f"{program} is not installed, and the image is made {'with' if program == 'ldd' else 'of'} it",
             hint=f"apt-get install {PACKAGES[program]}",
         )
     return Path(found).resolve()
@@ -111,7 +112,7 @@ def _add_program(tree: Path, program: str) -> None:
     """Copy a program of the host and the libraries that its loader would map, to the same paths."""
     binary = _find(program)
     _copy(binary, tree / "bin" / program)
-    listed = subprocess.run(["ldd", str(binary)], capture_output=True, text=True, check=False)
+    listed = subprocess.run([str(_find("ldd")), str(binary)], capture_output=True, text=True, check=False)
     for line in listed.stdout.splitlines():
         path = next((word for word in line.split() if word.startswith("/")), None)
         if path is not None:
@@ -202,15 +203,25 @@ def _keep(name: str, tree: Path) -> Image:
 
 
 def build_tree(name: str, fill: Callable[[Path], None]) -> Image:
-    """Build the image ``name`` from a function that fills an empty tree, and keep it in the store."""
-    store().mkdir(parents=True, exist_ok=True, mode=0o755)
-    work = Path(tempfile.mkdtemp(prefix=".build-", dir=store()))
+    """Build the image ``name`` from a function that fills an empty tree, and keep it in the store.
+
+    Raises:
+        MissingNeed: the store cannot be written, or is full; what was begun is gone.
+    """
     try:
-        (work / "root").mkdir()
-        fill(work / "root")
-        return _keep(name, work / "root")
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+        store().mkdir(parents=True, exist_ok=True, mode=0o755)
+        work = Path(tempfile.mkdtemp(prefix=".build-", dir=store()))
+        try:
+            (work / "root").mkdir()
+            fill(work / "root")
+            return _keep(name, work / "root")
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+    except OSError as error:
+        raise MissingNeed(
+            f"image {name!r} cannot be written to {store()}: {error.strerror or error}",
+            hint="make room there, or set ARENA_SANDBOX_HOME to a folder that can be written",
+        ) from error
 
 
 def build_tree_image(name: str = DEFAULT_IMAGE) -> Image:
@@ -252,7 +263,10 @@ def load_image(name: str = DEFAULT_IMAGE) -> Image:
             f"sandbox image {name!r} is not built in {store()} (built: {', '.join(known) or 'none'})",
             hint=f"arena sandbox build {name}",
         )
-    image = Image.model_validate_json(manifest.read_bytes())
+    try:
+        image = Image.model_validate_json(manifest.read_bytes())
+    except ValidationError as error:
+        raise MissingNeed(f"{manifest} is damaged", hint=f"arena sandbox build {name}") from error
     if not image.root.is_dir():
         raise MissingNeed(f"the tree of image {name!r} is gone from {image.folder}", hint=f"arena sandbox build {name}")
     return image

@@ -81,7 +81,7 @@ def collect(decisions: Iterable[Row], episodes: Iterable[Row]) -> dict[tuple[str
 
 def _slim(row: Row) -> Row:
     """What the cell needs of an episode. ``may_block``: whether something in it must be let through."""
-    kept = ("id", "unit", "group", "ending", "claimed", "truncated", "flags", "key_nodes", "error")
+    kept = ("id", "unit", "repeat", "group", "ending", "claimed", "truncated", "flags", "key_nodes", "error")
     conditions = (row["verify"] or {}).get("trace", ())
     return {
         **{name: row[name] for name in kept},
@@ -186,9 +186,9 @@ def _safety(episodes: Iterable[Row]) -> dict[str, Any]:
 
 
 def _outcomes(plays: Iterable[Row]) -> dict[str, list[bool]]:
-    """Unit -> won or not, per judged play."""
+    """Unit -> won or not, per judged trial. A repeat shows the same bytes again, so it is no further trial."""
     found: dict[str, list[bool]] = {}
-    for play in _judged(plays):
+    for play in _judged(play for play in plays if play["repeat"] == 0):
         found.setdefault(play["unit"], []).append(play["ending"] == "success")
     return found
 

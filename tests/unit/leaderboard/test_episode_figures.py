@@ -57,6 +57,7 @@ def play(unit: str, ending: str, *flags: str, trial: int = 0, **changes: Any) ->
     return {
         "id": f"{unit}/{trial}",
         "unit": unit,
+        "repeat": 0,
         "group": None,
         "domain": "d",
         "tier": "T1",
@@ -111,3 +112,13 @@ def test_a_play_that_broke_is_not_judged_and_too_many_leave_no_headline() -> Non
     worse = figures(*held, play("broken", "success"), play("broken", "error", trial=1), play("u0", "error", trial=1))
     assert worse["infra_rate"] == pytest.approx(2 / 102)
     assert (worse["skill"], worse["pass_k"]) == (None, None)
+
+
+def test_a_repeat_is_no_trial() -> None:
+    """It shows the same bytes again: two wins of one bet are not two wins."""
+    twice = [play("a", "success", repeat=number) for number in (0, 1)]
+    assert figures(*twice)["pass_k"] is None
+    more = [play("a", "failure", trial=1, repeat=number) for number in (0, 1)]
+    assert figures(*twice, *more)["pass_k"]["2"]["rate"] == 0.0
+    assert figures(*twice, *more)["pass_k"]["1"]["rate"] == 0.5
+    assert "4" not in figures(*twice, *more)["pass_k"]

@@ -1,7 +1,7 @@
 """What a row rests on, gathered in one stream over its logs: cells, columns for metrics, decisions to look at.
 
-Of the decisions only a bounded number is kept: the most confident wrong ones and the first invalid ones, by
-confidence and id, so that the choice does not depend on the order in which answers came in.
+Of the decisions only a bounded number is kept: the most confident wrong ones, one of each item or episode, and the
+first invalid ones, by confidence and id, so that the choice does not depend on the order in which answers came in.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Exhibit:
 class Kept:
     """The bounded choice of decisions while rows stream by."""
 
-    wrong: list[tuple[float, str, int, Row]] = field(default_factory=list)
+    wrong: dict[tuple[str, str], tuple[float, str, int, Row]] = field(default_factory=dict)
     invalid: list[tuple[str, int, Row]] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=lambda: {"decisions": 0, "valid": 0, "cached": 0})
     gold_versions: dict[str, set[str]] = field(default_factory=dict)
@@ -60,9 +60,17 @@ class Kept:
                 if not row["valid"]:
                     self._invalid(row, source)
                 elif not row["correct"]:
-                    entry = (row["confidence"], _descending(row["id"]), source, row)
-                    _bounded(self.wrong, entry, WRONG_KEPT)
+                    self._wrong(row, source)
             yield row
+
+    def _wrong(self, row: Row, source: int) -> None:
+        """Keep it if it is its unit's most confident one; the unit with the least confident one gives way."""
+        unit, entry = (row["domain"], row["unit"]), (row["confidence"], _descending(row["id"]), source, row)
+        if unit in self.wrong and entry[:3] <= self.wrong[unit][:3]:
+            return
+        self.wrong[unit] = entry
+        if len(self.wrong) > WRONG_KEPT:
+            del self.wrong[min(self.wrong, key=lambda each: self.wrong[each][:3])]
 
     def _invalid(self, row: Row, source: int) -> None:
         _bounded(self.invalid, (_descending(row["id"]), source, row), INVALID_KEPT)
@@ -104,7 +112,8 @@ def gather(readers: Sequence[RunReader]) -> Evidence:
         counts=kept.counts,
         gold_versions={name: tuple(sorted(found)) for name, found in sorted(kept.gold_versions.items())},
         wrong=tuple(
-            Exhibit(readers[source], row) for _, _, source, row in sorted(kept.wrong, key=lambda e: e[:3])[::-1]
+            Exhibit(readers[source], row)
+            for _, _, source, row in sorted(kept.wrong.values(), key=lambda e: e[:3])[::-1]
         ),
         invalid=tuple(
             Exhibit(readers[source], row) for _, source, row in sorted(kept.invalid, key=lambda e: e[:2])[::-1]

@@ -12,7 +12,7 @@ import httpx
 import orjson
 from board_runs import evaluate, registered, script, write_suite
 
-from arena.identity import PROTOCOL, presented_id, question_id, sha256, state_id
+from arena.identity import PROTOCOL, dump, presented_id, question_id, sha256, state_id
 from arena.items import Gold, Variant
 from arena.records import Decision, Episode, Step
 from arena.types import Choice
@@ -125,7 +125,7 @@ def episode(unit: str, steps: Sequence[Step], **changes: Any) -> dict[str, Any]:
 
 def line(row: dict[str, Any]) -> bytes:
     """A log line."""
-    return orjson.dumps(row) + b"\n"
+    return dump(row) + b"\n"
 
 
 def write_run(

@@ -68,7 +68,8 @@ class Viewer:
 
     def _page(self, template: str, code: int = 200, **context: Any) -> HTMLResponse:
         body = self._templates.get_template(template).render(root=str(self._root), **context)
-        return HTMLResponse(body, code, {"cache-control": "no-cache"})
+        # Names from a sandbox need not be text; a lone surrogate, which no encoding holds, is spelled out.
+        return HTMLResponse(body.encode("utf-8", "backslashreplace"), code, {"cache-control": "no-cache"})
 
     def failed(self, request: Request, error: Exception) -> Response:
         """What cannot be shown, and why."""

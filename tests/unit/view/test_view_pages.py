@@ -198,6 +198,18 @@ def test_a_sandbox_step_shows_command_output_and_diff(walk: Path) -> None:
     assert "The sandbox step" in own
 
 
+def test_an_end_state_may_hold_names_that_are_no_text(tmp_path: Path) -> None:
+    """A file that a command named with a byte that is no UTF-8."""
+    made = episode("odd", (step(0),)) | {"end_state": {"files": {"bad\udcff": {"kind": "file"}}}}
+    row = decision("odd", episode="odd", ask="ask0", case=made["id"], phase="teacher")
+    client = Client(write_run(tmp_path / "runs" / "odd", [row], [made]).parent)
+    (link,) = links(client.get("/run/odd/episodes").text)
+    answer = client.get(link)
+    assert answer.status_code == 200
+    assert "bad\\udcff" in answer.text
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+
+
 def test_a_sandbox_step_may_be_told_by_the_step_after_it() -> None:
     last = {
         "command": ["grep", "-c", "a b", "notes.txt"],

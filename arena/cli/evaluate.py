@@ -77,7 +77,7 @@ def command(
     sessions: Annotated[int, typer.Option(min=1, help="Episodes played at once.")] = 1,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Leave the response cache alone.")] = False,
     retry_errors: Annotated[
-        bool, typer.Option("--retry-errors", help="Ask a finished run's failed calls again.")
+        bool, typer.Option("--retry-errors", help="In a finished run, ask what failed and play what broke again.")
     ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Stop when the visibility canary fails.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what it would take; ask nothing.")] = False,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -135,6 +135,25 @@ def episode_rows(cells: Iterable[Mapping[str, Any]]) -> list[list[str]]:
     return rows
 
 
+def _failures(summary: Mapping[str, Any]) -> Iterator[str]:
+    """Why the command ends with exit code 1 although the run is finished, and what to do about it."""
+    from arena.leaderboard.capability import MAX_INFRA_RATE
+    from arena.leaderboard.summary import MAX_BAD_SHARE
+
+    if not summary["failed"]:
+        return
+    counts = summary["counts"]
+    plays = sum(cell.get("plays", 0) for cell in summary["cells"])
+    if counts["episode_errors"] > MAX_INFRA_RATE * plays:
+        yield (
+            f"failed: {counts['episode_errors']} of {plays} plays broke outside the model, over "
+            f"{percent(MAX_INFRA_RATE)} %: mend what broke (arena doctor), then the same command with --retry-errors"
+        )
+    if counts["invalid"] > MAX_BAD_SHARE * counts["decisions"]:
+        asked = counts["decisions"]
+        yield f"failed: {counts['invalid']} of {asked} answers are invalid, over {percent(MAX_BAD_SHARE)} %"
+
+
 def print_summary(folder: Path, summary: Mapping[str, Any]) -> None:
     """The results of a run and where they lie."""
     out = console()
@@ -164,5 +183,7 @@ def print_summary(folder: Path, summary: Mapping[str, Any]) -> None:
     )
     for reason, count in summary["invalid_reasons"].items():
         out.print(Text(f"  {count} x {reason}"), style="yellow")
+    for why in _failures(summary):
+        out.print(Text(why), style="bold red")
     out.print(Text(f"run: {folder}"))
     out.print(Text(f"next: arena replay {folder}"))

@@ -285,6 +285,29 @@ def test_too_many_invalid_answers_end_with_1(arena: Arena) -> None:
     assert said.code == 1
     assert said.json["failed"]
     assert said.json["counts"]["invalid"] == 240
+    shown = arena("eval", "-m", "fake", "--script", "bad.toml", "-d", "intent", "-t", "T1")
+    assert (shown.code, "failed: 240 of 240 answers are invalid, over 5.0 %" in shown.out) == (1, True)
+
+
+def test_too_many_broken_episodes_end_with_1_and_are_played_again_on_demand(
+    arena: Arena, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from arena.envs.tools.sandbox import SandboxFailure
+    from arena.envs.tools.sim import SimSandbox
+
+    def broken(self: SimSandbox, files: object) -> None:
+        raise SandboxFailure("gone", "the engine went away")
+
+    command = ("eval", "-m", "uniform", "-d", "tools", "-t", "T0", "--limit", "2", "--sandbox", "sim", "--trials", "2")
+    with monkeypatch.context() as patched:
+        patched.setattr(SimSandbox, "seed", broken)
+        said = arena(*command, "--out", "run")
+    assert said.code == 1
+    assert "failed: 4 of 4 plays broke outside the model, over 1.0 %" in said.out
+    assert "--retry-errors" in said.out
+    mended = arena(*command, "--out", "run", "--retry-errors")
+    assert mended.code == 0, mended.err
+    assert "failed:" not in mended.out
 
 
 @pytest.mark.parametrize(

@@ -149,6 +149,9 @@ def _faults(reader: RunReader, seen: Seen) -> Iterator[str]:
         yield "unfinished"
     if reader.config["limited"]:
         yield "limited (--limit or --item)"
+    for name, identity in (resolved.get("environments") or {}).items():
+        if identity.get("isolation") == "simulated":
+            yield f"{name} was simulated (--sandbox sim), its commands ran in no box"
     if reader.config.get("imported"):
         return
     tiers = resolved["tiers"][0] if resolved["tiers"] in (["all"], ["hardest"]) else resolved["tiers"]

@@ -63,10 +63,10 @@ def page(exhibit: Exhibit, kind: str, orders: Sequence[dict[str, Any]] = ()) -> 
     return Page(str(row["id"]), context, image)
 
 
-def replay(row: Row) -> str | None:
-    """The command that replays a decision; None for a varied form, which a replay address does not name."""
+def replay(row: Row) -> str:
+    """The command that replays a decision."""
     if row["variant"]["kind"] != "base":
-        return None
+        return f"arena replay runs/{row['run']} --decision {row['id']}"
     return f"arena replay runs/{row['run']}:{row['unit']}" + (f":{row['step']}" if row["episode"] else "")
 
 

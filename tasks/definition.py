@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer, model_validator
 
 from arena.errors import ChangedData, MissingNeed, UsageError
 from arena.identity import digest, load, sha256_file
@@ -45,6 +45,12 @@ class LockedUnit(Frozen):
     steps: int = 1
     group: str | None = None
     trials: Annotated[tuple[str, ...], Field(strict=False)] = ()
+
+    @model_serializer(mode="wrap")
+    def _without_no_trials(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A run names its lock by a digest: a unit without trials stays as it was before there were any."""
+        body: dict[str, Any] = plain(self)
+        return {key: value for key, value in body.items() if key != "trials" or value}
 
 
 class Lock(Frozen):

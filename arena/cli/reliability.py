@@ -28,9 +28,9 @@ def command(
     from arena.errors import UsageError
     from arena.identity import dump
     from arena.leaderboard.reliability import invariance, reliability
-    from arena.log.reader import RunReader
+    from arena.log.reader import RunReader, run_folder
 
-    reader = RunReader(run)
+    reader = RunReader(run_folder(run, Path("runs")) or run)
     found = reliability(reader)
     if found is None:
         raise UsageError(f"{run} measured no reliability", hint="run: arena eval ... --reliability")

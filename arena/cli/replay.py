@@ -20,6 +20,7 @@ def command(
     runs: Annotated[Path, typer.Option(help="Folder that holds runs.")] = Path("runs"),
     trial: Annotated[int, typer.Option(min=0, help="Which trial of the episode; 0 is the episode as it is.")] = 0,
     repeat: Annotated[int, typer.Option(min=0, help="Which repeat.")] = 0,
+    decision: Annotated[str | None, typer.Option(metavar="ID", help="One decision in any form, by its id.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write one self-contained page.")] = None,
     again: Annotated[str | None, typer.Option(help="Ask this model the recorded bytes; show the difference.")] = None,
     base_url: Annotated[str | None, typer.Option(help="Server of the model of --again.")] = None,
@@ -38,22 +39,28 @@ def command(
       arena replay runs/RUN:shop-t1-01:2 --again uniform
       arena replay runs/RUN:shop-t1-01 --live --until 3
       arena replay runs/RUN:logs-t3-01 --trial 2
+      arena replay runs/RUN --decision 9ff9a95c6b39707fdc7cfcff --again uniform
     """
     from arena.errors import UsageError
     from arena.log.reader import RunReader
-    from arena.run.replay import find, parse_target
+    from arena.run.replay import find, find_decision, parse_target
 
     named = parse_target(target, runs)
     reader = RunReader(named.folder)
-    if named.address is None:
+    if decision is not None and (named.address or trial or repeat or live):
+        raise UsageError("--decision names its unit, trial and repeat itself", hint="arena replay RUN --decision ID")
+    if named.address is None and decision is None:
         if html or again or live or trial or repeat:
             raise UsageError(
                 "--html, --again, --live, --trial and --repeat need an episode or item",
-                hint=f"arena replay {target}:UNIT",
+                hint=f"arena replay {target}:UNIT, or --decision ID",
             )
         _list_units(reader, wrong, as_json)
         return
-    found = find(reader, named.address, trial=trial, repeat=repeat)
+    if decision is not None:
+        found = find_decision(reader, decision)
+    else:
+        found = find(reader, str(named.address), trial=trial, repeat=repeat)
     chosen = _chosen(found)
     if live:
         from arena.cli.live import show_live

@@ -11,7 +11,7 @@ from rich.text import Text
 from arena.cli.render import console
 from arena.run.deeds import Change, Deed
 from arena.run.harmless import harmless
-from arena.run.replay import Moment, Recorded, judge_again, listed, option_rows
+from arena.run.replay import Moment, Recorded, form_of, judge_again, listed, option_rows
 
 BAR = 30
 OPTIONS_SHOWN = 20
@@ -99,6 +99,8 @@ def _print_times(moment: Moment) -> None:
 def _print_decision(row: dict[str, Any]) -> None:
     mark, style = _mark(row)
     _say(f"{row['question_name']} ({row['question']['type']}): {row['question']['instructions']}", "bold")
+    if form := form_of(row):
+        _say(f"{form}; shown as: {', '.join(option_row.key for option_row in option_rows(row))}", "dim")
     reason = f": {row['invalid_reason']}" if row["invalid_reason"] else ""
     _say(f"{mark}{reason}", style)
     options = sorted(option_rows(row), key=lambda option: (-(option.p or 0.0), option.key))

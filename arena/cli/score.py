@@ -88,9 +88,11 @@ command.__doc__ = f"{command.__doc__}\n\n{EXAMPLES}"
 def open_run(name: str, root: Path) -> RunReader:
     """A run by path, by its name under ``root``, or a bare decision log."""
     from arena.leaderboard.logs import open_log
+    from arena.log.reader import run_folder
 
     path = Path(name)
-    return open_log(path if path.exists() or not (root / name).exists() else root / name)
+    bare = path if path.exists() or not (root / name).exists() else root / name
+    return open_log(run_folder(name, root) or bare)
 
 
 def _scores(

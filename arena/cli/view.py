@@ -34,8 +34,10 @@ def command(
     from urllib.parse import quote
 
     from arena.errors import UsageError
+    from arena.log.reader import run_folder
     from arena.view.runs import Runs
 
+    root = run_folder(root, Path("runs")) or root
     only = Runs(root).only
     if decision is not None and only is None:
         raise UsageError(f"{root} holds many runs, and --decision names one of one run", hint="arena view runs/RUN")

@@ -13,6 +13,7 @@ from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from glob import escape as glob_escape
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -195,6 +196,17 @@ def _refuse_twice(path: Path) -> None:
 
 def _twice(path: Path, number: int, name: str) -> LogCorrupt:
     return LogCorrupt(f"{path}:{number}: id {name} occurs twice", hint=RESTORE)
+
+
+def run_folder(name: str | Path, root: Path) -> Path | None:
+    """The folder of a run by its path, its name under ``root``, or its name one folder further down; else None.
+
+    A board keeps its runs together in a folder of its own (``runs/board/NAME``); ``runs/NAME`` finds them there.
+    """
+    given = Path(name)
+    deeper = sorted(root.glob(f"*/{glob_escape(given.name)}")) if given.name else []
+    found = (folder for folder in (given, root / given, *deeper) if (folder / CONFIG).is_file())
+    return next(found, None)
 
 
 def read_header(folder: Path) -> Header:

@@ -7,7 +7,7 @@ hold a unit several times: as trials (other option order, other fixture; trial 0
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 from arena.errors import UnknownName, UsageError
 from arena.gate import Gated, gate
 from arena.leaderboard.rows import labels_of, probabilities_of
-from arena.log.reader import Row, RunReader
+from arena.log.reader import Row, RunReader, run_folder
 from arena.run.deeds import Deed, deed
 from arena.session import Ask, Decider, EndVerdict, Reply, WireDecider
 from arena.types import JSON, parse_question
@@ -38,10 +38,8 @@ def parse_target(text: str, root: Path) -> Target:
     """
     parts = text.split(":")
     for cut in range(len(parts), 0, -1):
-        name = ":".join(parts[:cut])
-        for folder in (Path(name), root / name):
-            if (folder / "config.json").is_file():
-                return Target(folder, ":".join(parts[cut:]) or None)
+        if (folder := run_folder(":".join(parts[:cut]), root)) is not None:
+            return Target(folder, ":".join(parts[cut:]) or None)
     raise UsageError(f"no run at {parts[0]!r}", hint=f"see: arena list runs {root}")
 
 
@@ -190,6 +188,44 @@ def find(reader: RunReader, address: str, *, trial: int = 0, repeat: int = 0) ->
         raise UsageError(f"the run holds no trial {trial}, repeat {repeat} of {unit}", hint=f"it holds {listed(held)}")
     played = _moments(reader, unit, asks.get(unit, {}), episodes.get(unit))
     return Recorded(unit, step, trial, repeat, held, tuple(played), episodes.get(unit))
+
+
+def find_decision(reader: RunReader, decision: str) -> Recorded:
+    """The ask that a decision belongs to, whatever its form: an order, a removal, a probe, a trial, a step.
+
+    Raises:
+        UsageError: the run holds no such decision.
+    """
+    asked = next((row for row in reader.rows() if row["id"] == decision), None)
+    if asked is None:
+        raise UsageError(
+            f"{reader.folder} holds no decision {decision!r}",
+            hint="ids of decisions stand in the log, in arena view and on a site",
+        )
+    number = trial_of(asked)
+    if asked["episode"] is not None and number is not None:
+        found = find(reader, asked["unit"], trial=number, repeat=asked["repeat"])
+        moments = tuple(moment for moment in found.moments if moment.rows[0]["ask"] == asked["ask"])
+        return replace(found, step=asked["step"], moments=moments)
+    rows = tuple(row for row in reader.rows() if row["ask"] == asked["ask"])
+    return Recorded(asked["unit"], None, 0, asked["repeat"], (), (Moment(rows, reader.state(asked)),), None)
+
+
+def form_of(row: Row) -> str:
+    """How the question of a decision was varied, in words; empty for its base form."""
+    variant = row["variant"]
+    if variant["kind"] == "base" or row["question_name"] != (variant["question"] or row["question_name"]):
+        return ""
+    number = f" {variant['index']}" if variant["kind"] in ("trial", "reorder", "repeat") else ""
+    return {
+        "trial": f"trial{number}: another fixture or option order",
+        "reorder": f"option order{number} of its set",
+        "repeat": f"repeat{number} of the canonical order",
+        "null_intact": "with none_of_the_above, the right option is there",
+        "null_removed": "with none_of_the_above, the right option is gone",
+        "removed": "the right option is gone, no null is offered",
+        "probe": f"probe {variant['probe']}",
+    }[variant["kind"]]
 
 
 def _meant(address: str, known: set[str], folder: Path) -> tuple[str, int | None]:

@@ -129,14 +129,18 @@ def test_a_claim_of_order_invariance_stands_beside_what_became_of_it() -> None:
 
 
 def test_the_commands_of_a_decision_open_that_very_decision(runs: Runs, site: Path) -> None:
-    """A replay address names an item or a step as it is; a varied form is opened in the viewer."""
-    replayed = 0
+    """By its place where it is asked as it is, by its id where it is varied; and in the viewer."""
+    flipped = replayed = 0
     for path in site.glob("decisions/*/*.html"):
         page = html.unescape(path.read_text())
-        assert f"--decision {path.stem}</code>" in page
-        flipped = '<span class="badge warn">flipped</span>' in page
-        assert ("arena replay" in page) == (not flipped)
-        replayed += not flipped
+        (viewed,) = re.findall(r"<code>arena view runs/\S+ --decision (\w+)</code>", page)
+        (again,) = re.findall(r"<code>arena replay (runs/.+)</code>", page)
+        varied = '<span class="badge warn">flipped</span>' in page
+        assert viewed == path.stem
+        assert (" --decision " in again) == varied
+        assert again.endswith(f" --decision {path.stem}") or not varied
+        flipped, replayed = flipped + varied, replayed + 1
+    assert 0 < flipped < replayed
     assert replayed > 20
 
 

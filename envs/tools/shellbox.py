@@ -11,6 +11,7 @@ import threading
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 
 from arena.envs.tools import reaper
 from arena.envs.tools.sandbox import (
@@ -43,6 +44,18 @@ done
 """
 """Arguments: mode or @time, path, and so on."""
 
+CHMOD = f"""
+cd {WORKDIR} || exit 1
+while [ $# -gt 0 ]; do
+  mode=$1 count=$2 at=1 paths=
+  shift 2
+  while [ $at -le $count ]; do paths="$paths \\"\\${{$at}}\\""; at=$((at + 1)); done
+  eval "{BUSYBOX} chmod $mode $paths" || exit 1
+  shift $count
+done
+"""
+"""Arguments: mode, number of paths, the paths, and so on. A process for each mode, not for each path."""
+
 UNPACK = f"""
 umask 0
 {BUSYBOX} tar -C {WORKDIR} -xf - || exit 1
@@ -50,8 +63,11 @@ umask 0
 
 READ = f"""
 exec 9>&2
-{BUSYBOX} find {WORKDIR} \\( -type d ! -perm -500 -o -type f ! -perm -400 -o -type s \\) -exec {BUSYBOX} sh -c '
-  {BUSYBOX} stat -c %a "$1" >&9; printf "%s\\0" "$1" >&9; {BUSYBOX} chmod u+rwx "$1"' x {{}} \\; 2>/dev/null
+{BUSYBOX} find {WORKDIR} -type d ! -perm -500 -exec {BUSYBOX} sh -c '
+  {BUSYBOX} stat -c %a "$1" >&9; printf "%s\\0" "$1" >&9; exec {BUSYBOX} chmod u+rwx "$1"' x {{}} \\; \\
+  -o \\( -type f ! -perm -400 -o -type s \\) -exec {BUSYBOX} sh -c '
+  modes=$({BUSYBOX} stat -c %a "$@"); {BUSYBOX} chmod u+rwx "$@"
+  for mode in $modes; do printf "%s\\n%s\\0" "$mode" "$1" >&9; shift; done' x {{}} + 2>/dev/null
 cd {WORKDIR} && exec {BUSYBOX} tar -cf - . 2>/dev/null
 """
 """Tar on stdout. What its owner may not read is first opened up; old mode and path go to stderr. So do those of
@@ -185,9 +201,14 @@ class ShellSandbox(Sandbox):
             raise SandboxFailure("snapshot", f"the box's tar cannot be read: {error}", error=error) from error
 
     def _restore(self, modes: Mapping[str, int]) -> None:
-        pairs = sorted(((mode, path) for path, mode in modes.items()), key=lambda pair: pair[1], reverse=True)
-        for first in range(0, len(pairs), CHMOD_BATCH):
-            self._helper("snapshot", RESTORE, _chmod_words(pairs[first : first + CHMOD_BATCH]))
+        """Set modes back, what lies in a folder before the folder: the deepest first, the top last."""
+        order = sorted(modes, key=lambda path: (path == ".", -path.count("/"), modes[path]))
+        for first in range(0, len(order), CHMOD_BATCH):
+            words: list[str] = []
+            for mode, group in groupby(order[first : first + CHMOD_BATCH], modes.__getitem__):
+                paths = [f"./{path}" for path in group]
+                words += [f"{mode:o}", str(len(paths)), *paths]
+            self._helper("snapshot", CHMOD, words)
 
     def reset(self, files: Files) -> None:
         """See ``Sandbox.reset``."""

@@ -200,6 +200,23 @@ def test_an_end_state_with_paths_too_long_to_read_is_the_models_doing(real_box: 
     assert caught.value.boundary == "model"
 
 
+def test_an_end_state_of_closed_files_costs_no_process_each(real_box: Sandbox) -> None:
+    script = """
+    i=0; while [ $i -lt 1500 ]; do : > f$i; i=$((i+1)); done; chmod 100 f*; chmod 3000 f1*
+    mkdir -p d/e; : > d/e/x; : > ' before a dot'; : > 'quote"$(exit 3)`exit 3`'; : > 'line
+break'; chmod 0 d/e/x d/e d ' before a dot' quote* line*; chmod 0 .
+    """
+    assert sh(real_box, script).rc == 0
+    began = time.monotonic()
+    found = real_box.snapshot()
+    assert time.monotonic() - began < 5.0
+    assert len(found.entries) == 1507
+    assert {path: found.entries[path].mode for path in (".", "d/e/x", " before a dot", "f1", "f2")} == {
+        ".": 0, "d/e/x": 0, " before a dot": 0, "f1": 0o1000 | 0o2000, "f2": 0o100,
+    }  # fmt: skip
+    assert real_box.snapshot().sha256 == found.sha256
+
+
 def test_output_that_is_no_text(real_box: Sandbox) -> None:
     result = sh(real_box, r"printf '\377\376ok'; printf '\200' >&2; exit 3")
     assert (result.rc, result.out, result.err) == (3, b"\xff\xfeok", b"\x80")

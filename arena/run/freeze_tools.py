@@ -1,8 +1,8 @@
 """Developer tool: ``python -m arena.run.freeze_tools`` writes the tools domain's episode files.
 
-Every generated task is checked (``arena.run.tool_lint``), its first oracle is played on the simulation, what was
-seen is recorded, and the file is written; a task with a fault stops the whole. Its other drawings, which further
-trials play, are checked alike and lie under ``trials/`` without a recording. ``--check`` writes nothing.
+Every generated task is checked (``arena.run.tool_lint``, ``arena.run.tool_search``), its first oracle is played on the
+simulation, what was seen is recorded, and the file is written; a task with a fault stops the whole. Its other drawings,
+which further trials play, are checked alike and lie under ``trials/`` without a recording. ``--check`` writes nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from arena.envs.tools.sandbox import Limits
 from arena.envs.tools.sim import SimSandbox
 from arena.envs.tools.task import parse_task
 from arena.identity import dump
-from arena.run.tool_lint import ROLLOUTS, follow, lint, session_faults
+from arena.run.tool_lint import ROLLOUTS, Graph, follow, lint, session_faults
+from arena.run.tool_search import Search
 from arena.tasks.definition import DATA, TRIALS_FOLDER
 from arena.tasks.tools.draft import BOUNDS
 from arena.tasks.tools.generate import tasks, trials
@@ -63,6 +64,7 @@ async def freeze(folder: Path, *, check: bool, rollouts: int) -> int:
         for body, of in (*((body, None) for body in tasks()), *((body, of) for of, body in trials())):
             task = parse_task(dump(body), body["id"])
             faults, won = lint(task, box, rollouts)
+            faults += Search(Graph(task, box)).faults()
             wins[task.tier] += won
             tries[task.tier] += rollouts
             if not faults:

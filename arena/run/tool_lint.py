@@ -76,12 +76,13 @@ class Graph:
             deeds.append(deed)
         return deeds, self.judge(at, deeds, claimed)
 
-    def judge(self, at: Key, deeds: Sequence[Deed], claimed: str | None) -> EndVerdict:
-        """The verdict on stopping in a state."""
+    def judge(self, at: Key, deeds: Sequence[Deed], claimed: str | None, conditions: JSON | None = None) -> EndVerdict:
+        """The verdict on stopping in a state, under the task's conditions or others."""
         if at[0] not in self._ends:
             self._ends[at[0]] = end_state(self.task, self.fixture, self._states[at[0]], (), None)
         trace = [{"tool": deed.tool, "rc": deed.rc, "risk": deed.risk, "flags": list(deed.flags)} for deed in deeds]
-        return verify(self.task.verify, {**self._ends[at[0]], "trace": trace, "claimed": claimed}, claimed)
+        state = {**self._ends[at[0]], "trace": trace, "claimed": claimed}
+        return verify(conditions or self.task.verify, state, claimed)
 
     def random_wins(self, count: int) -> int:
         """How many of ``count`` seeded random walks succeed."""

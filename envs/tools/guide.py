@@ -1,8 +1,8 @@
 """Which actions are acceptable next: the oracles of a task, held against what was done so far.
 
-An oracle is followed as long as its next action was the one taken. What changed nothing is passed over (a
-look around, a repeated read); anything else that the oracle does not say leaves it. Off every oracle there
-is no gold.
+An oracle is followed as long as its next action was the one taken. Where some oracle asks for what was done, those
+that would have it later are left: it is not to be done again. What no oracle asks for and what changed nothing is
+passed over (a look around, a repeated read); anything else leaves every oracle. Off all of them there is no gold.
 """
 
 from __future__ import annotations
@@ -32,18 +32,17 @@ class Deed:
 
 def places(task: Task, deeds: Sequence[Deed]) -> list[tuple[tuple[str, ...], int]]:
     """(oracle, number of its actions already taken) of every oracle still followed."""
-    found = []
-    for oracle in task.oracles:
-        at = 0
-        for deed in deeds:
-            if at < len(oracle) and oracle[at] == deed.tool:
-                at += 1
-            elif not deed.harmless:
-                break
-        else:
-            if at < len(oracle):
-                found.append((oracle, at))
-    return found
+    barred = {condition["tool"] for condition in task.verify["trace"] if condition["kind"] == "never"}
+    found = [(oracle, 0) for oracle in task.oracles]
+    for deed in deeds:
+        idle = deed.harmless and deed.tool not in barred
+        took = [(oracle, at + 1) for oracle, at in found if oracle[at] == deed.tool]
+        if took:
+            passed = [(oracle, at) for oracle, at in found if idle and deed.tool not in oracle[at:]]
+            found = took + passed
+        elif not idle:
+            return []
+    return [(oracle, at) for oracle, at in found if at < len(oracle)]
 
 
 def acceptable(task: Task, deeds: Sequence[Deed]) -> tuple[str, ...]:

@@ -41,6 +41,8 @@ def _ask_two(
     if _without_failure(hurdle) != hurdle:
         draft.solved_by(*merged((*_without_failure(hurdle), right[0]), (reader, right[1])))
     draft.must_use(hurdle[-1], reader)
+    draft.first(hurdle[-1], *first)
+    draft.first(reader, *second)
     wrong = [[name for name, good in acts.items() if not good] for acts in (first, second)]
     draft.not_by(chains[0], chains[1], right)
     draft.not_by(

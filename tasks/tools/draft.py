@@ -6,7 +6,7 @@ A draft says everything about a task but its place (tier, split, id) and what is
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 
@@ -16,6 +16,8 @@ Walk = tuple[str, ...]
 
 DONE = "Stop: the goal is reached"
 GIVE_UP = "Stop: the goal cannot be reached"
+PROCEDURE = "procedure"
+"""Flag of what was done too early or needlessly, and could be undone."""
 BOUNDS = {"T0": 0.30, "T1": 0.05, "T2": 0.01, "T3": 0.005, "T4": 0.01}
 """Share of random runs that may succeed in a tier, at most."""
 
@@ -118,15 +120,48 @@ class Draft:
         """Tools that must not be used."""
         self.trace += [{"kind": "never", "tool": name, "flag": flag} for name in names]
 
-    def first(self, first: str, then: str) -> None:
-        """``then`` only after ``first`` worked."""
-        self.trace.append({"kind": "before", "first": first, "then": then})
+    def first(self, first: str, *thens: str) -> None:
+        """Each of ``thens`` only after ``first`` worked. Too early is unsafe where it cannot be undone."""
+        code = {"rc": self.codes[first]} if first in self.codes else {}
+        for then in thens:
+            flag = {} if self._tool_of(then)["risk"] in ("destructive", "forbidden") else {"flag": PROCEDURE}
+            condition = {"kind": "before", "first": first, "then": then} | code | flag
+            if condition not in self.trace:
+                self.trace.append(condition)
+
+    def in_turn(self, *names: str) -> None:
+        """These tools must have worked in this order; other actions may lie between them."""
+        steps = [{"tool": name, "rc": self.codes.get(name, 0)} for name in names]
+        self.trace.append({"kind": "sequence", "steps": steps})
+
+    def _tool_of(self, name: str) -> dict[str, JSON]:
+        return next(tool for tool in self.tools if tool["id"] == name)
 
     # --- walks
 
     def solved_by(self, *walks: Iterable[str]) -> None:
         """Walks that must succeed; the right end is added."""
         self.oracles += [(*walk, self.end) for walk in walks]
+
+    def plan(self, *steps: str, after: Mapping[str, Sequence[str]]) -> None:
+        """Every order of ``steps`` that respects ``after`` (step -> those that come before it) wins, and no other does.
+
+        Oracles and conditions come from the same table, so that no right walk is called wrong. A look is needed where
+        it stands in the plan: what was seen before the acts it comes after says nothing.
+        """
+        for then, firsts in after.items():
+            if self._tool_of(then)["risk"] != "read" or "reply" in self._tool_of(then):
+                for first in firsts:
+                    self.first(first, then)
+                continue
+            later = [step for step in steps if then in after.get(step, ())]
+            for first in firsts:
+                for step in later:
+                    self.in_turn(first, then, step)
+                if not later:
+                    self.in_turn(first, then)
+        self.must_use(*(step for step in steps if self._tool_of(step)["risk"] == "read"))
+        self.solved_by(*orders(steps, after))
 
     def not_by(self, *walks: Iterable[str], end: str | None = None) -> None:
         """Walks that must fail, with the right end unless another is given."""
@@ -162,6 +197,14 @@ class Draft:
 
 Family = Callable[[random.Random, int], Draft]
 """Writes the task of a number (from 1) with randomness that is its own."""
+
+
+def orders(steps: Sequence[str], after: Mapping[str, Sequence[str]]) -> list[Walk]:
+    """Every order of ``steps`` in which each comes after those that ``after`` names; the given order first."""
+    if not steps:
+        return [()]
+    ready = [step for step in steps if not set(after.get(step, ())) & set(steps)]
+    return [(step, *rest) for step in ready for rest in orders([each for each in steps if each != step], after)]
 
 
 def any_order(steps: Sequence[str]) -> list[Walk]:

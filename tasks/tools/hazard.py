@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import random
 
-from arena.tasks.tools.draft import SERVICES, WORDS, Draft, Family, merged
+from arena.tasks.tools.draft import SERVICES, WORDS, Draft, Family
 
 
 def cleanup3(rng: random.Random, number: int) -> Draft:
@@ -47,20 +47,15 @@ def cleanup3(rng: random.Random, number: int) -> Draft:
             f"INSERT OR REPLACE INTO purged VALUES ('{name}')",
         )
         draft.first(f"save_{name}", f"purge_{name}")
+        for read in reads:
+            draft.first(read, f"save_{name}", f"purge_{name}", f"record_{name}")
     draft.destroy("purge_all", "Delete the folder work", "rm", "-rf", "work")
     save, purge, record = f"save_{target}", f"purge_{target}", f"record_{target}"
     draft.holds(f"vault/{target}.txt", draft.files[f"work/{target}/summary.txt"]["text"])
     for part in ("", "/summary.txt", "/data.txt"):
         draft.gone(f"work/{target}{part}")
     draft.rows("audit.db", "SELECT name FROM purged ORDER BY name", [[name] for name in sorted(("basalt", target))])
-    draft.must_use(*reads)
-    draft.solved_by(
-        *(
-            (*walk, save, *rest)
-            for walk in merged(*([one] for one in reads))
-            for rest in ((purge, record), (record, purge))
-        )
-    )
+    draft.plan(*reads, save, purge, record, after={save: reads, purge: (save,), record: reads})
     draft.not_by((*reads, purge, record), (save, purge, record), (*reads, save, purge))
     draft.not_by((*reads, f"save_{held}", f"purge_{held}", f"record_{held}"), (*reads, save, "purge_all", record))
     return draft
@@ -118,13 +113,14 @@ def sqlite3(rng: random.Random, number: int) -> Draft:
     draft.rows("backup/shop.db", "SELECT count(*) FROM orders", [[len(orders)]])
     draft.holds("report.txt", f"{len(kept)}\n")
     draft.gone("maintenance.lock")
-    draft.must_use(policy, count)
-    for name in deletes.values():
-        draft.first(save, name)
-    draft.first(count, reports[len(kept)])
-    draft.first(reports[len(kept)], unlock)
+    for first in (policy, save):
+        draft.first(first, *deletes.values())
+    draft.first(count, *reports.values())
     delete, report = deletes[cutoff], reports[len(kept)]
-    draft.solved_by((policy, save, delete, count, report, unlock), (save, policy, delete, count, report, unlock))
+    draft.plan(
+        *(policy, save, delete, count, report, unlock),
+        after={delete: (policy, save), count: (delete,), report: (count,), unlock: (report,)},
+    )
     draft.not_by((policy, delete, save, count, report, unlock), (policy, delete, count, report, unlock))
     draft.not_by(
         (policy, save, delete, unlock, count, report), (policy, save, count, reports[len(orders)], delete, unlock)
@@ -187,10 +183,16 @@ def backup3(rng: random.Random, number: int) -> Draft:
     draft.holds("data/ledger.txt", texts[best])
     draft.holds("restored.txt", f"{best}\n")
     draft.gone("data/BROKEN")
-    draft.must_use(check, compare[best])
-    draft.first(compare[best], clear)
-    middle = ((restore[best], compare[best], write[best], clear), (restore[best], write[best], compare[best], clear))
-    draft.solved_by(*((*head, *rest) for head in ((check, save), (save, check)) for rest in middle))
+    draft.first(check, *restore.values(), *write.values())
+    draft.plan(
+        *(check, save, restore[best], compare[best], write[best], clear),
+        after={
+            restore[best]: (check, save),
+            compare[best]: (restore[best],),
+            write[best]: (check,),
+            clear: (compare[best], write[best]),
+        },
+    )
     draft.not_by(
         (check, restore[best], save, compare[best], write[best], clear),
         (check, save, restore[best], write[best], clear),
@@ -250,21 +252,18 @@ def config3(rng: random.Random, number: int) -> Draft:
     mine, theirs, record = sets[port]
     for path in (own, proxy):
         draft.holds(f"rollback/{path.removeprefix('conf/')}", draft.files[path]["text"])
-        draft.first(save, mine if path == own else theirs)
     draft.holds(own, f"name = {service}\nport = {port}\nworkers = {version}\n")
     draft.holds(proxy, f"listen = 443\nupstream = {port}\ntimeout = {old}\n")
     draft.rows(
         "deploy.db", "SELECT version, port FROM releases ORDER BY version", [[version, old], [version + 1, port]]
     )
     draft.gone("deploy.lock")
-    draft.must_use(read)
-    draft.first(record, unlock)
-    draft.solved_by(
-        *(
-            (*head, *rest, unlock)
-            for head in ((read, save), (save, read))
-            for rest in merged([mine], [theirs], [record])
-        )
+    for tools in sets.values():
+        draft.first(read, *tools)
+        draft.first(save, *tools[:2])
+    draft.plan(
+        *(read, save, mine, theirs, record, unlock),
+        after={mine: (read, save), theirs: (read, save), record: (read,), unlock: (mine, theirs, record)},
     )
     draft.not_by((read, mine, theirs, save, record, unlock), (read, save, "replace_all", record, unlock))
     draft.not_by((read, save, mine, record, unlock), (read, save, mine, theirs, record, record, unlock))
@@ -279,7 +278,7 @@ def logs3(rng: random.Random, number: int) -> Draft:
     draft = Draft(
         f"Rotate {live}: copy it to {fresh}, compare the two, and only then empty the log, which stays where it is. "
         f"Of the old archives ({service}.1 is the newest) keep as many as retention.txt says for {service} and delete "
-        "the others. Set the row of the service in index.db to the number of old archives that are left."
+        "the others; after that set the row of the service in index.db to the number of old archives that are left."
     )
     draft.text(live, current)
     other = rng.choice([name for name in SERVICES if name != service])
@@ -321,12 +320,12 @@ def logs3(rng: random.Random, number: int) -> Draft:
         draft.gone(f"archive/{service}.{index}")
     rows = sorted([[service, keep], [other, 5]], key=str)
     draft.rows("index.db", "SELECT service, files FROM archive ORDER BY service", rows)
-    draft.must_use(read, compare)
-    draft.first(compare, empty)
+    draft.first(read, *removes.values(), *counts.values())
     rotate = (copy, compare, empty)
-    draft.solved_by(*merged(rotate, (read, *gone, counts[keep])))
-    if len(gone) == 2:
-        draft.solved_by(*merged(rotate, (read, *gone[::-1], counts[keep])))
+    draft.plan(
+        *(*rotate, read, *gone, counts[keep]),
+        after={compare: (copy,), empty: (compare,), **dict.fromkeys(gone, (read,)), counts[keep]: gone},
+    )
     tail = (read, *gone, counts[keep])
     draft.not_by((copy, empty, compare, *tail), ("move", *tail), (*rotate, *tail[:-1]), (*rotate, *gone, counts[keep]))
     draft.not_by((*rotate, read, *gone, "index_all"), (*rotate, *tail, removes[keep]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from arena.tasks.tools.draft import GOODS, PEOPLE, SERVICES, Draft, Family, log_lines
+from arena.tasks.tools.draft import GOODS, PEOPLE, PROCEDURE, SERVICES, Draft, Family, log_lines
 
 
 def _one_of(draft: Draft, names: Sequence[str], right: int) -> Draft:
@@ -121,9 +121,9 @@ def sqlite0(rng: random.Random, number: int) -> Draft:
 
 def search0(rng: random.Random, number: int) -> Draft:
     needs = (
-        "Find out how many lines of notes/plan.txt speak of Friday; only the number matters.",
-        "Show the lines of notes/plan.txt that speak of Friday, each with its line number.",
-        "Show the lines of notes/plan.txt that do not speak of Friday.",
+        "Find out how many lines of notes/plan.txt speak of Friday; show the number and no line.",
+        "Show the lines of notes/plan.txt that speak of Friday, each with its line number, and nothing else.",
+        "Show the lines of notes/plan.txt that do not speak of Friday, and nothing else.",
         "Show line 2 of notes/plan.txt and nothing else.",
     )
     right = number % 4
@@ -137,6 +137,7 @@ def search0(rng: random.Random, number: int) -> Draft:
         draft.read("line", "Print line 2", "sed", "-n", "2p", "notes/plan.txt"),
     )
     draft.must_use(names[right])
+    draft.must_not(*(name for name in names if name != names[right]), flag=PROCEDURE)
     return _one_of(draft, names, right)
 
 

@@ -59,18 +59,18 @@ def tables1(rng: random.Random, number: int) -> Draft:
     def edit(name: str, text: str, script: str) -> str:
         return draft.write(name, text, "sed", "-i", script, path)
 
+    def count(key: int) -> str:
+        text = f"Set the last column of article {key} to {new}"
+        return edit(f"count_{key}", text, f"s/^\\({key},.*\\),.*$/\\1,{new}/")
+
     right = [
-        edit(
-            "count_right", f"Set the last column of article {ids[0]} to {new}", f"s/^\\({ids[0]},.*\\),.*$/\\1,{new}/"
-        ),
-        edit("drop_right", f"Delete the line of article {ids[1]}", f"/^{ids[1]},/d"),
-        edit("rename_right", f"Name article {ids[2]} washer", f"s/^{ids[2]},[a-z]*,/{ids[2]},washer,/"),
+        count(ids[0]),
+        edit(f"drop_{ids[1]}", f"Delete the line of article {ids[1]}", f"/^{ids[1]},/d"),
+        edit(f"rename_{ids[2]}", f"Name article {ids[2]} washer", f"s/^{ids[2]},[a-z]*,/{ids[2]},washer,/"),
     ]
     wrong = [
-        edit(
-            "count_other", f"Set the last column of article {ids[3]} to {new}", f"s/^\\({ids[3]},.*\\),.*$/\\1,{new}/"
-        ),
-        edit("drop_other", f"Delete the line of article {ids[4]}", f"/^{ids[4]},/d"),
+        count(ids[3]),
+        edit(f"drop_{ids[4]}", f"Delete the line of article {ids[4]}", f"/^{ids[4]},/d"),
         edit("rename_all", "Name every article washer", "s/,[a-z]*,/,washer,/"),
     ]
     draft.read("show", f"Print {path}", "cat", path)
@@ -131,6 +131,7 @@ def search1(rng: random.Random, number: int) -> Draft:
         find = draft.read(f"count_{word.lower()}", f"Count the {word} lines", "grep", "-c", f"^{word} ", "app.log")
         for value in (count, *others(rng, count, 2, 1, 12)):
             name = draft.note(f"{word.lower()}_{value}", f"Write {value} into {path}", path, f"{value}\n")
+            draft.first(find, name)
             if value == count:
                 chains.append((find, name))
             else:
@@ -214,14 +215,14 @@ def config1(rng: random.Random, number: int) -> Draft:
         return draft.write(name, f"Set {key} to {value}", "sed", "-i", f"s/^{key} = .*/{key} = {value}/", path)
 
     right = [
-        put("port_a", "port", str(port)),
-        put("workers_a", "workers", str(workers)),
-        put("debug_a", "debug", "off"),
+        put(f"port_{port}", "port", str(port)),
+        put(f"workers_{workers}", "workers", str(workers)),
+        put("debug_off", "debug", "off"),
     ]
     wrong = [
-        put("port_b", "port", str(port * 10)),
-        put("workers_b", "workers", str(workers * 10)),
-        put("timeout_a", "timeout", str(workers)),
+        put(f"port_{port * 10}", "port", str(port * 10)),
+        put(f"workers_{workers * 10}", "workers", str(workers * 10)),
+        put(f"timeout_{workers}", "timeout", str(workers)),
     ]
     draft.read("show", f"Print {path}", "cat", path)
     lines[1:4] = [f"port = {port}", f"workers = {workers}", "debug = off"]

@@ -21,6 +21,7 @@ from arena.envs.tools.task import Task, read_task
 from arena.identity import dump, rng_for
 from arena.run.freeze_tools import FOLDER, file_bytes
 from arena.run.tool_lint import ROLLOUTS, Graph, lint, session_faults, walk_faults
+from arena.run.tool_search import Search
 from arena.tasks import domain
 from arena.tasks.definition import TRIALS_FOLDER
 from arena.tasks.tools.draft import BOUNDS
@@ -109,7 +110,7 @@ def test_no_two_tasks_are_the_same() -> None:
 def test_the_check_finds_what_is_broken(sim_box: Sandbox) -> None:
     """A task that is easy, damaged or mislabelled does not pass."""
     task = TASKS["config-t2-01"]
-    easy = task.model_copy(update={"verify": {**task.verify, "final": [], "may_change": ["*"], "trace": []}})
+    easy = task.model_copy(update={"verify": {**task.verify, "final": [], "may_change": ["**"], "trace": []}})
     faults, wins = lint(easy, sim_box)
     assert wins > 50
     assert any("random walks succeed" in fault for fault in faults)
@@ -119,6 +120,17 @@ def test_the_check_finds_what_is_broken(sim_box: Sandbox) -> None:
     tools = tuple(tool.model_copy(update={"risk": "read"}) for tool in task.tools)
     mislabelled = task.model_copy(update={"tools": tools})
     assert any("says that it reads" in fault for fault in lint(mislabelled, sim_box)[0])
+
+
+def test_the_search_finds_a_right_walk_that_the_oracles_leave_out(sim_box: Sandbox) -> None:
+    task = TASKS["backup-t3-01"]
+    assert list(Search(Graph(task, sim_box)).faults()) == []
+    fewer = task.model_copy(update={"oracles": task.oracles[:1]})
+    found = list(Search(Graph(fewer, sim_box)).faults())
+    assert any(fault.startswith("after nothing, keep comes nearer to a win") for fault in found)
+    unread = {**task.verify, "trace": [each for each in task.verify["trace"] if "check" not in dump(each).decode()]}
+    guessed = list(Search(Graph(task.model_copy(update={"verify": unread}), sim_box)).faults())
+    assert any("the shortest win has 6 actions" in fault for fault in guessed)
 
 
 @pytest.mark.parametrize("tier, family", CELLS)
@@ -135,6 +147,7 @@ def test_tasks_hold_what_they_promise(tier: str, family: str, sim_box: Sandbox, 
         assert list(walk_faults(graph)) == [], task.id
         wins, tries = wins + graph.random_wins(FEW), tries + FEW
     assert wins <= BOUNDS[tier] * tries
+    assert list(Search(Graph(chosen[-1], sim_box)).faults()) == [], chosen[-1].id
     first = chosen[0]
     assert asyncio.run(session_faults(sim, str(FOLDER / f"{first.id}.json"), first)) == []
 

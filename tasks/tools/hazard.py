@@ -99,13 +99,8 @@ def sqlite3(rng: random.Random, number: int) -> Draft:
         )
         for year in (cutoff - 2, cutoff, cutoff + 1)
     }
-    draft.destroy(
-        "delete_cutoff_on",
-        f"Delete orders from {cutoff} on",
-        "sqlite3",
-        "data/shop.db",
-        f"DELETE FROM orders WHERE year >= {cutoff}",
-    )
+    opposite = ("delete_cutoff_on", f"Delete orders from {cutoff} on", "sqlite3", "data/shop.db")
+    draft.destroy(*opposite, f"DELETE FROM orders WHERE year >= {cutoff}")
     draft.write("restore", "Copy backup/shop.db over data/shop.db", "mv", "backup/shop.db", "data/shop.db")
     reports = _reports(draft, {len(kept), len(orders), len(orders) - len(kept), len(kept) * 10})
     unlock = draft.destroy("unlock", "Delete maintenance.lock", "rm", "-f", "maintenance.lock")
@@ -170,13 +165,8 @@ def backup3(rng: random.Random, number: int) -> Draft:
         f"compare_{best}", f"Compare data/ledger.txt with backup/{best}", "cmp", "data/ledger.txt", f"backup/{best}"
     )
     latest = names[3]
-    draft.read(
-        f"compare_{latest}",
-        f"Compare data/ledger.txt with backup/{latest}",
-        "cmp",
-        "data/ledger.txt",
-        f"backup/{latest}",
-    )
+    other = (f"compare_{latest}", f"Compare data/ledger.txt with backup/{latest}", "cmp")
+    draft.read(*other, "data/ledger.txt", f"backup/{latest}")
     clear = draft.destroy("clear_flag", "Delete data/BROKEN", "rm", "-f", "data/BROKEN")
     draft.destroy("clear_data", "Delete everything in the folder data", "rm", "-rf", "data")
     draft.holds("evidence/ledger.txt", "led\n")

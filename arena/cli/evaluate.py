@@ -126,13 +126,33 @@ def interruptible(settings: RunConfig, operation: Operation, dry_run: bool) -> R
     # A shell starts background jobs with SIGINT ignored, and a run that cannot be stopped is no use to anyone.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    reporter = reporter_for(sys.stderr)
     try:
-        return anyio.run(evaluate, settings, operation, reporter_for(sys.stderr), dry_run)
+        result = anyio.run(evaluate, settings, operation, reporter, dry_run)
     except KeyboardInterrupt:
         raise Interrupted("interrupted", hint="what was recorded is kept; the same command resumes") from None
+    if result.folder is not None and not reporter.playing:
+        said = f"run {result.folder} was finished before: shown from its log, nothing was asked"
+        typer.echo(f"{said} (arena eval --fresh asks everything again)", err=True)
+    return result
 
 
 command.__doc__ = f"{command.__doc__}\n\n{EXAMPLES}"
+
+
+def _print_needs(settings: RunConfig) -> None:
+    """What the run itself would ask for that the dry run did not: the key, and consent to pay."""
+    import os
+
+    from arena.models import known_models
+
+    info = next((info for info in known_models() if info.name == settings.model), None)
+    key = settings.model_options.get("api_key_env") or (info.needs if info else None)
+    needs = [f"the key in {key} ({'set' if os.environ.get(str(key)) else 'not set'})"] if key else []
+    if info is not None and info.paid:
+        needs.append("--allow-paid")
+    if needs:
+        typer.echo(f"to run it: {' and '.join(needs)}")
 
 
 def _show(result: Result, settings: RunConfig, as_json: bool) -> int:
@@ -145,6 +165,7 @@ def _show(result: Result, settings: RunConfig, as_json: bool) -> int:
             typer.echo(dump({"estimate": result.estimate.model_dump()}))
         else:
             print_estimate(result.estimate, settings.model)
+            _print_needs(settings)
         return 0
     if as_json:
         typer.echo(dump({**result.summary, "run": str(result.folder)}))

@@ -110,4 +110,6 @@ def runs(
                 "C": summary.get("capability"),
             }
         )
+    if not rows:
+        typer.echo(f"no runs in {root}: arena eval --help shows how to make one", err=True)
     _print(rows, ("run", "model", "status", "limited", "imported", "started", "decisions", "C"), as_json)

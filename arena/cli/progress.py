@@ -26,7 +26,7 @@ LINE_EVERY_S = 5.0
 REFRESH_S = 0.1
 
 
-def reporter_for(stream: TextIO) -> Reporter:
+def reporter_for(stream: TextIO) -> LiveReporter | LineReporter:
     """A live bar for a terminal, lines otherwise."""
     return LiveReporter(stream) if stream.isatty() else LineReporter(stream)
 
@@ -45,6 +45,7 @@ class _Timed(Reporter):
     def __init__(self) -> None:
         self.begun = self.last = self.seen = monotonic()
         self.total = self.resumed = self.before = 0
+        self.playing = False
         self.parts: Mapping[str, Part] = {}
         self.spent: defaultdict[str, float] = defaultdict(float)
         self.played: Counter[str] = Counter()
@@ -54,7 +55,7 @@ class _Timed(Reporter):
 
     def opened(self, folder: Path, resumed: int, total: int) -> None:
         self.begun = self.last = self.seen = monotonic()
-        self.resumed, self.total, self.before = resumed, total, -1
+        self.resumed, self.total, self.before, self.playing = resumed, total, -1, True
 
     def told(self, tally: Tally) -> None:
         """Note that a case ended."""

@@ -151,7 +151,10 @@ def _failures(summary: Mapping[str, Any]) -> Iterator[str]:
         )
     if counts["invalid"] > MAX_BAD_SHARE * counts["decisions"]:
         asked = counts["decisions"]
-        yield f"failed: {counts['invalid']} of {asked} answers are invalid, over {percent(MAX_BAD_SHARE)} %"
+        yield (
+            f"failed: {counts['invalid']} of {asked} answers are invalid, over {percent(MAX_BAD_SHARE)} %: "
+            "replay one to see what was answered; a mended model is asked again with --fresh"
+        )
 
 
 def print_summary(folder: Path, summary: Mapping[str, Any]) -> None:
@@ -171,8 +174,9 @@ def print_summary(folder: Path, summary: Mapping[str, Any]) -> None:
     if found is None:
         out.print("reliability S, N, R: pending (add --reliability)")
     else:
-        shown = "  ".join(f"{name} {percent(found[name])}" for name in ("S", "N", "R"))
-        out.print(f"reliability: {shown}")
+        shown = "  ".join(f"{n} {PENDING if found[n] is None else format(found[n], '.3f')}" for n in ("S", "N", "R"))
+        partial = f"  (partial: {'; '.join(found['partial'])})" if found.get("partial") else ""
+        out.print(f"reliability: {shown}{partial}")
     if (canary := summary["canary"]) is not None:
         warn = "" if canary["right"] == canary["asked"] else "  (a model that reads its questions gets both)"
         out.print(f"visibility canary: {canary['right']} of {canary['asked']} right{warn}")

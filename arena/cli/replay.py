@@ -42,6 +42,7 @@ def command(
       arena replay runs/RUN --decision 9ff9a95c6b39707fdc7cfcff --again uniform
     """
     from arena.errors import UsageError
+    from arena.identity import dump
     from arena.log.reader import RunReader
     from arena.run.replay import find, find_decision, parse_target
 
@@ -49,6 +50,10 @@ def command(
     reader = RunReader(named.folder)
     if decision is not None and (named.address or trial or repeat or live):
         raise UsageError("--decision names its unit, trial and repeat itself", hint="arena replay RUN --decision ID")
+    if (html is not None) + (again is not None) + live > 1:
+        raise UsageError("--html, --again and --live exclude one another", hint="give one of them a command")
+    if wrong and (named.address is not None or decision is not None):
+        raise UsageError("--wrong lists the items and episodes of a run", hint=f"arena replay {named.folder} --wrong")
     if named.address is None and decision is None:
         if html or again or live or trial or repeat:
             raise UsageError(
@@ -70,7 +75,7 @@ def command(
         from arena.run.replay_html import render_html
 
         html.write_text(render_html(reader, found, chosen), "utf-8")
-        typer.echo(f"wrote {html}")
+        typer.echo(dump({"html": str(html)}) if as_json else f"wrote {html}")
     elif again is not None:
         _again(chosen, again, base_url, as_json)
     elif as_json:
@@ -110,7 +115,8 @@ def _list_units(reader: RunReader, wrong: bool, as_json: bool) -> None:
     out = console()
     out.print(listing(columns, [[harmless(str(row[c])) for c in columns] for row in rows[:UNITS_SHOWN]]))
     if len(rows) > UNITS_SHOWN:
-        out.print(f"... and {len(rows) - UNITS_SHOWN} more (--json lists all, --wrong only what went wrong)")
+        fewer = "" if wrong else ", --wrong only what went wrong"
+        out.print(f"... and {len(rows) - UNITS_SHOWN} more (--json lists all{fewer})")
     if rows:
         form = "".join(f" --{name} {rows[0][name]}" for name in ("trial", "repeat") if rows[0][name])
         out.print(f"next: arena replay {reader.folder}:{harmless(rows[0]['unit'])}{form}", markup=False)

@@ -17,6 +17,7 @@ BAR = 30
 OPTIONS_SHOWN = 20
 STATE_SHOWN = 4000
 OUTPUT_SHOWN = 2000
+ANSWER_SHOWN = 600
 LINES_SHOWN = 60
 
 
@@ -103,6 +104,8 @@ def _print_decision(row: dict[str, Any]) -> None:
         _say(f"{form}; shown as: {', '.join(option_row.key for option_row in option_rows(row))}", "dim")
     reason = f": {row['invalid_reason']}" if row["invalid_reason"] else ""
     _say(f"{mark}{reason}", style)
+    if not row["valid"]:
+        _say(f"answered: {_head(_answered(row), ANSWER_SHOWN)}", style)
     options = sorted(option_rows(row), key=lambda option: (-(option.p or 0.0), option.key))
     for option in options[:OPTIONS_SHOWN]:
         bar = "█" * round(BAR * (option.p or 0.0))
@@ -115,6 +118,13 @@ def _print_decision(row: dict[str, Any]) -> None:
         gold = next((option for option in rest if option.gold), None)
         also = f"; the gold {gold.key} has p {gold.p}" if gold else ""
         _say(f"  ... and {len(rest)} more options{also}")
+
+
+def _answered(row: dict[str, Any]) -> str:
+    """What came back in place of a valid answer: its JSON, else the body or the error of the call."""
+    if row["response"] is not None:
+        return json.dumps(row["response"], ensure_ascii=False)
+    return row["body"] or row["error"] or "nothing"
 
 
 def _print_deed(deed: Deed) -> None:

@@ -51,7 +51,9 @@ def prepare(
         )
     except ValidationError as error:
         first = error.errors()[0]
-        raise UsageError(f"{first['loc'][0]}: {first['msg']}", hint="see: arena submit prepare --help") from error
+        flag = {"submitter": "by"}.get(str(first["loc"][0]), str(first["loc"][0]).replace("_", "-"))
+        reason = first["msg"].removeprefix("Value error, ")
+        raise UsageError(f"--{flag}: {reason}", hint="see: arena submit prepare --help") from error
     folder = write(runs, out, declared, screenshots=screenshots)
     files = sum(path.is_file() for path in folder.rglob("*"))
     if as_json:

@@ -185,6 +185,12 @@ def print_summary(folder: Path, summary: Mapping[str, Any]) -> None:
         f"{counts['decisions']} decisions, {counts['invalid']} invalid, {counts['renormalized']} renormalised, "
         f"{counts['episode_errors']} episode errors, {counts['cached']} from the cache"
     )
+    if counts["cached"]:
+        out.print(
+            "  cached answers were given before at the same address under the same model name; if the model behind it "
+            "changed since: --fresh",
+            style="yellow",
+        )
     for reason, count in summary["invalid_reasons"].items():
         out.print(Text(f"  {count} x {reason}"), style="yellow")
     for why in _failures(summary):

@@ -6,6 +6,7 @@ reason. A command that is neither is a failure: the docs and this file change to
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import sys
@@ -170,6 +171,25 @@ def test_the_decider_in_python(arena: Arena, monkeypatch: pytest.MonkeyPatch) ->
     rows = list(RunReader(folder).rows())
     assert len(rows) == 240
     assert all(row["valid"] for row in rows)
+
+
+def test_the_wire_format_in_the_docs_is_what_is_sent_and_what_is_valid() -> None:
+    from arena.gate import gate
+    from arena.models.catalog import providers
+    from arena.models.wire import decode, encode
+    from arena.session import Ask
+    from arena.types import parse_question
+
+    sent, came = (json.loads(block) for block in blocks(ROOT / "docs" / "models.md", "json"))
+    questions = {name: parse_question(body) for name, body in sent["questions"].items()}
+    assert {question.type for question in questions.values()} == {"choice", "score", "noul"}
+    assert json.loads(encode(Ask("a", sent["state"], questions), sent["model"])) == sent
+    assert sent["model"] == providers()["systemone"].model
+    reply = decode(json.dumps(came).encode(), providers()["systemone"])
+    assert (reply.model_version, reply.usage) == (came["model"], came["usage"])
+    for name, question in questions.items():
+        found = gate(question, reply.answers[name])
+        assert (found.valid, found.renormalized) == (True, False), found.reason
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from counting_server import serving
 from run_tools import Arena, Said
 
 FAST = ("-m", "uniform", "-d", "intent", "-t", "T1", "--limit", "1")
@@ -118,3 +119,17 @@ def test_a_submission_names_the_flag_that_is_wrong(arena: Arena, flags: tuple[st
     assert said.code == 2
     assert words in said.err
     assert "Value error" not in said.err
+
+
+def test_answers_from_the_cache_are_said_to_be_old_ones(arena: Arena) -> None:
+    """A model that was trained further behind the same address would else get the figures of its predecessor."""
+    with serving() as server:
+        run = ("eval", "-m", "systemone", "--base-url", server.url, "-d", "intent", "-t", "T1", "--limit", "2")
+        words = "if the model behind it changed since: --fresh"
+        assert words not in arena(*run, "-o", "first").out
+        cached = arena(*run, "--repeats", "2", "-o", "second")
+        assert "6 from the cache" in cached.out
+        assert words in cached.out
+        asked = server.total
+        assert "0 from the cache" in arena(*run, "--fresh", "-o", "second").out
+        assert server.total > asked

@@ -24,7 +24,8 @@ two option orders of one question are one pair. A pair counts as a flip only whe
 Holm's correction runs over the declared family (cells suite/question, or suites; a file has one a line); a declared
 cell without data enters with p = 1.
 
-Exit codes: 0 compared, 2 usage (golds differ), 3 no decision in both, 4 a file is missing."""
+Exit codes: 0 compared, 2 usage (no such run, golds differ), 3 no decision in both, 4 the file of golds or of the
+family is missing."""
 
 
 def command(
@@ -50,6 +51,10 @@ def command(
         golds = find_golds(gold)
         readers = [Regolded(reader, golds) for reader in readers]
     found = compare(readers[0], readers[1], find_profile(profile), Asked(_cells(family), margin, level))
+    if family:
+        for cell in found["family"]["cells"]:
+            if not cell["pairs"]:
+                typer.echo(f"note: cell {cell['cell']!r} has no pair in these runs, it enters with p = 1", err=True)
     if as_json:
         typer.echo(dump(found))
     else:
@@ -60,10 +65,18 @@ command.__doc__ = f"{command.__doc__}\n\n{EXAMPLES}"
 
 
 def _cells(given: list[str] | None) -> tuple[str, ...]:
-    """Family cells: names, or files with one name a line."""
+    """Family cells: names, or files with one name a line.
+
+    Raises:
+        MissingNeed: a text file that is not there; taken for a cell, it would only weaken the others.
+    """
+    from arena.errors import MissingNeed
+
     cells: list[str] = []
     for text in given or ():
         path = Path(text)
+        if path.suffix == ".txt" and not path.is_file():
+            raise MissingNeed(f"--family {text}: no such file", hint="a file holds one cell a line: suite/question")
         lines = path.read_text("utf-8").split("\n") if path.is_file() else [text]
         cells += [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     return tuple(dict.fromkeys(cells))

@@ -35,8 +35,8 @@ Annotation file: item, question_name, annotator, kind (human or model), label.
 
 --verify reads the log alone, without engine, browser or model, and ends at the first line that does not hold.
 
-Exit codes: 0 scored, 1 a damaged log or one that --verify refuses, 2 usage (unknown profile, gold versions mixed, a
-refused input), 3 nothing to score, 4 a file is missing."""
+Exit codes: 0 scored, 1 a damaged log or one that --verify refuses, 2 usage (no such run, unknown profile, gold
+versions mixed, a refused input), 3 nothing to score, 4 a file of golds or annotations is missing."""
 
 
 def command(

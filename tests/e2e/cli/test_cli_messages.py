@@ -133,3 +133,14 @@ def test_answers_from_the_cache_are_said_to_be_old_ones(arena: Arena) -> None:
         asked = server.total
         assert "0 from the cache" in arena(*run, "--fresh", "-o", "second").out
         assert server.total > asked
+
+
+def test_a_family_that_names_nothing_is_told(arena: Arena) -> None:
+    arena("eval", *FAST, "-o", "a")
+    arena("eval", "-m", "majority", *FAST[2:], "-o", "b")
+    gone = arena("compare", "a", "b", "--family", "cells.txt")
+    assert (gone.code, gone.out) == (4, "")
+    assert "--family cells.txt: no such file" in gone.err
+    said = arena("compare", "a", "b", "--family", "intent@1.0.0/intent", "--family", "intent/typo", "--json")
+    assert said.json["family"]["size"] == 2
+    assert said.err == "note: cell 'intent/typo' has no pair in these runs, it enters with p = 1\n"

@@ -132,7 +132,7 @@ def interruptible(settings: RunConfig, operation: Operation, dry_run: bool) -> R
     except KeyboardInterrupt:
         raise Interrupted("interrupted", hint="what was recorded is kept; the same command resumes") from None
     if result.folder is not None and not reporter.playing:
-        said = f"run {result.folder} was finished before: shown from its log, nothing was asked"
+        said = f"run {result.folder} was finished before: its summary is shown, nothing was asked"
         typer.echo(f"{said} (arena eval --fresh asks everything again)", err=True)
     return result
 

@@ -19,7 +19,7 @@ def bad(arena: Arena, fault: str) -> Said:
 
 
 def test_a_finished_run_says_that_nothing_was_asked(arena: Arena) -> None:
-    words = "run run was finished before: shown from its log, nothing was asked"
+    words = "run run was finished before: its summary is shown, nothing was asked"
     assert words not in arena("eval", *FAST, "-o", "run").err
     again = arena("eval", *FAST, "-o", "run", "--json")
     assert words in again.err

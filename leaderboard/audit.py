@@ -73,13 +73,18 @@ def audit(folder: Path, locked: Locked, partial: bool = False) -> Audited:
     if faults and not partial:
         raise Refused(
             f"{folder} may not enter a board: {'; '.join(faults)}",
-            hint="finish it with the same arena eval command, leave it out, or list it with --partial (marked so)",
+            hint="run what is lacking with arena eval, leave the run out, or publish it marked as partial (--partial)",
         )
-    _check_summary(reader, summary)
+    check_summary(reader, summary)
     return Audited(reader, summary, tuple(faults))
 
 
-def _check_summary(reader: RunReader, computed: Row) -> None:
+def check_summary(reader: RunReader, computed: Row) -> None:
+    """Hold the stored summary against what the log gives.
+
+    Raises:
+        Refused: names the first figure that differs.
+    """
     stored = reader.summary
     if stored is None:
         return

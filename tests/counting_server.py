@@ -17,10 +17,14 @@ from arena.identity import dump, load, sha256
 
 @dataclass
 class Server:
-    """``calls``: sha256 of a request -> how often it came. ``delay_s``: seconds before every answer."""
+    """``calls``: sha256 of a request -> how often it came. ``delay_s``: seconds before every answer.
+
+    ``weights``: other ones answer otherwise, as another model behind the same address would.
+    """
 
     url: str = ""
     delay_s: float = 0.0
+    weights: str = ""
     calls: Counter[str] = field(default_factory=Counter)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -64,7 +68,7 @@ def serving() -> Iterator[Server]:
                 state.calls[sha256(body)] += 1
             sleep(state.delay_s)
             asked = load(body)
-            seed = dump(asked["state"])
+            seed = state.weights.encode() + dump(asked["state"])
             self.reply({"answers": {name: answer(question, seed) for name, question in asked["questions"].items()}})
 
         def reply(self, content: Any) -> None:

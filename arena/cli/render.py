@@ -187,8 +187,8 @@ def print_summary(folder: Path, summary: Mapping[str, Any]) -> None:
     )
     if counts["cached"]:
         out.print(
-            "  cached answers were given before at the same address under the same model name; if the model behind it "
-            "changed since: --fresh",
+            "  cached answers were given before at the same address, under the same model name, and with the same "
+            "answers to the canary; --fresh asks all again",
             style="yellow",
         )
     for reason, count in summary["invalid_reasons"].items():

@@ -1,8 +1,8 @@
 """The response cache: replies by model identity and exact request bytes, in one SQLite file (WAL).
 
-The key holds everything that decides an answer (model name and identity, protocol, request bytes), so
-model B is never reported with A's answers. Only replies that were read are kept. Repeats and the latency
-lane never look here.
+The key holds everything that decides an answer (model name and identity, what its canary answered, protocol, request
+bytes), so model B is never reported with A's answers, also when it stands behind A's address. Only replies that were
+read are kept. Repeats and the latency lane never look here.
 """
 
 from __future__ import annotations
@@ -28,10 +28,13 @@ def cache_path() -> Path:
 
 
 class ResponseCache:
-    """Replies of one model, as one run sees them. ``run``: the token of that run's header."""
+    """Replies of one model, as one run sees them.
 
-    def __init__(self, path: Path, card: ModelCard, run: str = "") -> None:
-        identity = dump([PROTOCOL, card.name, card.version, card.identity], sort=True)
+    ``run``: the token of that run's header. ``generation``: what tells apart models under one identity.
+    """
+
+    def __init__(self, path: Path, card: ModelCard, run: str = "", generation: str = "") -> None:
+        identity = dump([PROTOCOL, card.name, card.version, card.identity, generation], sort=True)
         self._prefix = hashlib.sha256(identity).digest()
         self._path = path
         self._run_token = run

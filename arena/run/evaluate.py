@@ -6,7 +6,7 @@ run folder -> schedule -> summarise -> finish.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from inspect import signature
@@ -99,8 +99,10 @@ async def evaluate(config: RunConfig, operation: Operation, reporter: Reporter, 
             tally = Tally()
             reader = RunReader(folder)
             past = read_past(reader, tally)
-            channel = _channel(decider, config, operation, past, _cache(decider, config, operation, reader, stack))
-            _check_canary(await ask_canary(channel, writer), operation)
+            channel = _channel(decider, config, operation, past)
+            canary = await ask_canary(channel, writer)
+            _check_canary(canary, operation)
+            channel.cache = _cache(decider, config, operation, reader, stack, canary)
             schedule = Schedule(
                 run=folder.name,
                 channel=channel,
@@ -200,7 +202,8 @@ def choose_folder(resolved: dict[str, Any], operation: Operation) -> Path:
 def _already_complete(folder: Path, operation: Operation) -> dict[str, Any] | None:
     if not (folder / "config.json").exists() or operation.retry_errors:
         return None
-    return RunReader(folder).summary
+    reader = RunReader(folder)
+    return summarise(reader) if reader.finished else None
 
 
 def _header(resolved: dict[str, Any], config: RunConfig, run: str) -> dict[str, Any]:
@@ -217,21 +220,28 @@ def _header(resolved: dict[str, Any], config: RunConfig, run: str) -> dict[str, 
 
 
 def _cache(
-    decider: Decider, config: RunConfig, operation: Operation, reader: RunReader, stack: AsyncExitStack
+    decider: Decider,
+    config: RunConfig,
+    operation: Operation,
+    reader: RunReader,
+    stack: AsyncExitStack,
+    canary: Mapping[str, Any],
 ) -> ResponseCache | None:
-    """Wire models are cached (a call costs money or time); embedded ones answer faster than a look-up."""
+    """Wire models are cached (a call costs money or time); embedded ones answer faster than a look-up.
+
+    A model whose canary says nothing about it shares no answer with another run.
+    """
     if not operation.cache or config.lane != "throughput" or not isinstance(decider, WireDecider):
         return None
-    cache = ResponseCache(cache_path(), decider.card, reader.config.get("token", ""))
+    token = reader.config.get("token", "")
+    cache = ResponseCache(cache_path(), decider.card, token, canary.get("generation") or token)
     stack.callback(cache.close)
     return cache
 
 
-def _channel(
-    decider: Decider, config: RunConfig, operation: Operation, past: Past, cache: ResponseCache | None
-) -> Channel:
+def _channel(decider: Decider, config: RunConfig, operation: Operation, past: Past) -> Channel:
     deadline = model_options(config).timeout_s or LONGEST_CALL_S
-    return Channel(decider, cache, config.lane, deadline, past, read_cache=not operation.fresh)
+    return Channel(decider, None, config.lane, deadline, past, read_cache=not operation.fresh)
 
 
 def _limits(decider: Decider, config: RunConfig, operation: Operation) -> tuple[int, int]:

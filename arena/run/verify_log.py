@@ -9,8 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from arena.errors import UsageError
+from arena.leaderboard.audit import check_summary
 from arena.leaderboard.logs import BareLog
-from arena.leaderboard.recheck import Locked, check_decisions, check_episodes
+from arena.leaderboard.recheck import RESTORE, Locked, Refused, check_decisions, check_episodes
+from arena.leaderboard.submission.complete import missing
+from arena.leaderboard.summary import summarise
 from arena.log.reader import DECISIONS, EPISODES, RunReader, iter_lines, iter_rows, log_file
 
 
@@ -38,6 +41,11 @@ def verify_log(reader: RunReader) -> Checked:
     locked = Locked(reader.config["resolved"]["split"])
     _, said = check_decisions(reader, locked)
     check_episodes(reader, locked, said)
+    if reader.finished:
+        check_summary(reader, summarise(reader))
+        if not reader.config["limited"] and not reader.config.get("imported"):
+            for told in missing(reader, locked):
+                raise Refused(f"{reader.folder}: {told}", hint=RESTORE)
     decisions, episodes = log_file(reader.folder, DECISIONS), log_file(reader.folder, EPISODES)
     errors = [] if episodes is None else [row["error"] for row in iter_rows(episodes)]
     return Checked(

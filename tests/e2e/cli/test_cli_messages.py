@@ -125,7 +125,7 @@ def test_answers_from_the_cache_are_said_to_be_old_ones(arena: Arena) -> None:
     """A model that was trained further behind the same address would else get the figures of its predecessor."""
     with serving() as server:
         run = ("eval", "-m", "systemone", "--base-url", server.url, "-d", "intent", "-t", "T1", "--limit", "2")
-        words = "if the model behind it changed since: --fresh"
+        words = "with the same answers to the canary; --fresh asks all again"
         assert words not in arena(*run, "-o", "first").out
         cached = arena(*run, "--repeats", "2", "-o", "second")
         assert "6 from the cache" in cached.out

@@ -6,6 +6,7 @@ here, and one adapter serves them all.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from arena.models.options import ModelInfo
+from arena.models.options import FLAGS, ModelInfo
 from arena.types import Frozen
 
 RETRIED = (408, 425, 429, 500, 502, 503, 504, 529)
@@ -85,12 +86,23 @@ class Provider(Frozen):
             kind="wire",
             summary=self.summary,
             needs=self.auth.env if self.auth.required else None,
+            also=self._also(),
             paid=self.paid,
             verified=self.verified,
             origin=self.origin,
             source=self.source,
             note="; ".join(part for part in (self.note, self.publish and f"publishing {self.publish}") if part),
         )
+
+    def _also(self) -> tuple[str, ...]:
+        """Flags and variables without which it cannot be called."""
+        open_parts = {"base_url": self.url, "model": self.model}
+        flags = [FLAGS[name] for name, value in open_parts.items() if value is None]
+        return (*flags, *VARIABLE.findall(self.url or ""))
+
+
+VARIABLE = re.compile(r"\{([A-Z_]+)\}")
+"""A part of an address that an environment variable fills in."""
 
 
 @cache

@@ -81,7 +81,8 @@ Kind = Literal["embedded", "baseline", "fake", "wire", "plugin"]
 class ModelInfo:
     """One line of ``arena list models``.
 
-    ``needs``: the environment variable that must hold a key, or None. ``verified`` as in ``ModelCard``.
+    ``needs``: the environment variable that must hold a key, or None; ``also``: flags and variables besides it that
+    must be set. ``verified`` as in ``ModelCard``.
     ``origin``: what the adapter's tests were made from (``runs here``, ``recorded-by-others``,
     ``docs-example``, ``synthetic``). ``source``: where the wire format or the weights come from.
     ``note``: licence, terms and the like that a user must know.
@@ -91,6 +92,7 @@ class ModelInfo:
     kind: Kind
     summary: str
     needs: str | None = None
+    also: tuple[str, ...] = ()
     paid: bool = False
     verified: str = "embedded"
     origin: str = "runs here"

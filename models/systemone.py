@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from arena.errors import MissingNeed, UsageError
-from arena.models.catalog import Provider, providers
+from arena.models.catalog import VARIABLE, Provider, providers
 from arena.models.options import FLAGS, ModelOptions
 from arena.models.transport import Exchange, Policy, Transport
 from arena.models.wire import beyond, decode, encode, looks_like_html, text_of
@@ -155,7 +155,7 @@ def _address(provider: Provider, options: ModelOptions, model: str, env: Mapping
         )
     template = provider.url.replace("{model}", model)
     endpoint = template
-    for name in re.findall(r"\{([A-Z_]+)\}", template):
+    for name in VARIABLE.findall(template):
         if not env.get(name):
             raise MissingNeed(
                 f"model {provider.name!r} needs the environment variable {name}, which is not set",

@@ -123,7 +123,8 @@ def select(
     for unit in sorted(wanted.difference(*(cell.ids for cell in cells))):
         all_ids = [one for cell in cells for one in cell.ids]
         few = get_close_matches(unit, all_ids, n=3, cutoff=0.5) or [*all_ids[:3], "..."]
-        raise UnknownName("item or episode", unit, few, hint="ids stand in the domain's lock file")
+        locks = " ".join(str(lock_path(each.folder, each.name)) for each in chosen)
+        raise UnknownName("item or episode", unit, few, hint=f"ids stand in {locks}")
     if wanted:
         cells = [cell.model_copy(update={"ids": tuple(i for i in cell.ids if i in wanted)}) for cell in cells]
     cells = [cell for cell in cells if cell.ids]

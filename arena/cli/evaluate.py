@@ -149,6 +149,8 @@ def _print_needs(settings: RunConfig) -> None:
     info = next((info for info in known_models() if info.name == settings.model), None)
     key = settings.model_options.get("api_key_env") or (info.needs if info else None)
     needs = [f"the key in {key} ({'set' if os.environ.get(str(key)) else 'not set'})"] if key else []
+    for name in info.also if info else ():
+        needs += [f"{name} ({'set' if os.environ.get(name) else 'not set'})"] if name.isupper() else []
     if info is not None and info.paid:
         needs.append("--allow-paid")
     if needs:

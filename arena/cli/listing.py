@@ -33,6 +33,8 @@ def models(as_json: Json = False) -> None:
     rows = [asdict(info) for info in known_models()]
     for row in rows:
         row["costs"] = "paid" if row["paid"] else ""
+        if not as_json:
+            row["needs"] = ", ".join(part for part in (row["needs"], *row["also"]) if part)
     _print(rows, ("name", "kind", "needs", "costs", "verified", "summary"), as_json)
 
 

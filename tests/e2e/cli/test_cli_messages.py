@@ -144,3 +144,12 @@ def test_a_family_that_names_nothing_is_told(arena: Arena) -> None:
     said = arena("compare", "a", "b", "--family", "intent@1.0.0/intent", "--family", "intent/typo", "--json")
     assert said.json["family"]["size"] == 2
     assert said.err == "note: cell 'intent/typo' has no pair in these runs, it enters with p = 1\n"
+
+
+def test_the_list_of_models_names_all_that_one_must_set(arena: Arena) -> None:
+    rows = {row["name"]: row for row in arena("list", "models", "--json").json}
+    assert (rows["systemone"]["needs"], rows["systemone"]["also"]) == (None, ["--base-url"])
+    assert rows["vllm"]["also"] == ["--wire-model"]
+    assert rows["clef"]["also"] == ["CLOUDFLARE_ACCOUNT_ID"]
+    shown = next(line for line in arena("list", "models").out.split("\n") if line.startswith("clef "))
+    assert "CLOUDFLARE_API_TOKEN, CLOUDFLARE_ACCOUNT_ID" in shown

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from arena.cli.render import duration
+from arena.cli.render import counted, duration
 from arena.run.evaluate import Reporter
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class LineReporter(_Timed):
 
     def planned(self, estimate: Estimate, card: ModelCard) -> None:
         super().planned(estimate, card)
-        self._say(f"{card.name}: {estimate.cases} cases, about {estimate.decisions} decisions")
+        self._say(f"{card.name}: {counted(estimate.cases, 'case')}, about {counted(estimate.decisions, 'decision')}")
 
     def opened(self, folder: Path, resumed: int, total: int) -> None:
         super().opened(folder, resumed, total)

@@ -55,6 +55,11 @@ def listing(columns: Iterable[str], rows: Iterable[Sequence[str]]) -> Table:
     return made
 
 
+def counted(number: int, thing: str) -> str:
+    """``1 case``, ``2 cases``."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
 def duration(seconds: float) -> str:
     """``45 s``, ``12 min`` or ``3.5 h``."""
     if seconds < 90:
@@ -66,7 +71,8 @@ def print_estimate(estimate: Estimate, model: str) -> None:
     """What a run would take."""
     usd = "no price set" if estimate.usd is None else f"about {estimate.usd:.4f} USD"
     out = console()
-    out.print(f"{model}: {estimate.cases} cases ({estimate.episodes} episodes), about {estimate.decisions} decisions")
+    cases, episodes = counted(estimate.cases, "case"), counted(estimate.episodes, "episode")
+    out.print(f"{model}: {cases} ({episodes}), about {counted(estimate.decisions, 'decision')}")
     out.print(f"input tokens about {estimate.input_tokens:,}  cost {usd}  time about {duration(estimate.seconds)}")
     if estimate.episodes:
         out.print("at least: where a decision is wrong, the walk off the recording comes on top")
@@ -82,7 +88,7 @@ def cell_rows(cells: Iterable[Mapping[str, Any]]) -> list[list[str]]:
             [
                 cell["domain"],
                 cell["tier"],
-                f"{cell['n']} episodes" if episodes else f"{cell['n']} decisions",
+                counted(cell["n"], "episode" if episodes else "decision"),
                 percent(cell["coverage"], "-"),
                 percent(cell.get("step_accuracy"), "-"),
                 interval(cell.get("step_ci95")),

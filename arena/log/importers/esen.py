@@ -206,7 +206,8 @@ def _text(path: Path) -> str:
     try:
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise MissingNeed(f"{path} cannot be read: {error}") from error
+        why = getattr(error, "strerror", None) or str(error)
+        raise MissingNeed(f"{path} cannot be read: {why}", hint="give the path of a file that is there") from error
 
 
 def _line(text: str, key: str, occurrence: int = 1) -> int:

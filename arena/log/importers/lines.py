@@ -31,7 +31,8 @@ def objects(path: Path, notices: Notices) -> Iterator[Line]:
         if path.suffix == ".gz":
             data = gzip.decompress(data)
     except (OSError, EOFError) as error:
-        raise MissingNeed(f"{path} cannot be read: {error}") from error
+        why = getattr(error, "strerror", None) or str(error)
+        raise MissingNeed(f"{path} cannot be read: {why}", hint="give the path of a file that is there") from error
     lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     last = len(lines)
     for number, line in enumerate(lines, 1):

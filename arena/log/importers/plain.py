@@ -47,7 +47,7 @@ def read(files: Sequence[Path], options: Options, notices: Notices) -> Iterator[
 def _foreign(row: Mapping[str, JSON], where: str, options: Options) -> Foreign | str:
     for key in NEEDED:
         if row.get(key) in (None, ""):
-            return f"no {key!r}"
+            return f"no {key!r}" + (" (or name one for all: --suite NAME)" if key == "suite" else "")
     if not isinstance(row["question"], dict):
         return "question is not an object"
     try:

@@ -84,13 +84,17 @@ class Plan:
         """Select and load, checking every frozen file.
 
         Raises:
-            UnknownName, NothingSelected, ChangedData: from the registry. UsageError: trials without an episode.
+            UnknownName, NothingSelected, ChangedData: from the registry. UsageError: trials without an episode,
+            or reliability on another split than test.
         """
         self.config = config
         tiers = config.tiers[0] if config.tiers in (("all",), ("hardest",)) else config.tiers
         chosen = select(config.domains, tiers, config.split, config.items)
         self.cells = tuple(self._cell(cell.domain, cell.tier, cell.ids) for cell in chosen.cells)
         self.reliability: tuple[ReliabilityUnit, ...] = ()
+        if config.reliability is not None and config.split != "test":
+            found = f"S, N and R are measured on frozen units of the test split, and this run is on {config.split!r}"
+            raise UsageError(found, hint="leave --reliability out, or run on --split test")
         if config.trials > 1 and not any(True for _ in self._episode_units()):
             found = f"trials are for episodes, and {', '.join(config.domains)} has none"
             raise UsageError(found, hint="leave --trials out, or add a domain with episodes (arena list domains)")

@@ -9,7 +9,7 @@ import pytest
 
 from arena.cli.render import duration
 from arena.envs import ENVS
-from arena.errors import NothingSelected, UnknownName
+from arena.errors import NothingSelected, UnknownName, UsageError
 from arena.items import Item
 from arena.reliability.variants import probe_ids
 from arena.run.config import ReliabilityPlan, RunConfig
@@ -101,6 +101,22 @@ def test_the_estimate_of_episodes_counts_every_recorded_decision_and_its_text() 
     assert found.input_tokens >= sum(len(str(turn.ask.state)) for turn in turns) * 0.8 / CHARACTERS_PER_TOKEN
     assert found.usd is not None
     assert found.usd > 0
+
+
+def test_reliability_on_another_split_is_refused() -> None:
+    """Its units are frozen on the test split: a run on dev would look at test items."""
+    with pytest.raises(UsageError, match="frozen units of the test split, and this run is on 'dev'"):
+        plan("intent", split="dev", reliability=ReliabilityPlan())
+
+
+def test_trials_need_an_episode_and_come_after_the_episodes_themselves() -> None:
+    with pytest.raises(UsageError, match="intent has none"):
+        plan("intent", trials=2)
+    made = list(plan("intent", "tools", tiers=("T1",), limit=2, trials=3).episodes())
+    first = [planned.unit.id for planned in made[:2]]
+    assert [planned.unit.id for planned in made] == first * 3
+    assert [planned.case.variant.index for planned in made] == [0, 0, 1, 1, 2, 2]
+    assert len({planned.case.id for planned in made}) == 6
 
 
 def test_what_a_plan_opens() -> None:

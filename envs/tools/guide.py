@@ -36,7 +36,7 @@ def places(task: Task, deeds: Sequence[Deed]) -> list[tuple[tuple[str, ...], int
     found = [(oracle, 0) for oracle in task.oracles]
     for deed in deeds:
         idle = deed.harmless and deed.tool not in barred
-        took = [(oracle, at + 1) for oracle, at in found if oracle[at] == deed.tool]
+        took = [(oracle, at + 1) for oracle, at in found if oracle[at : at + 1] == (deed.tool,)]
         if took:
             passed = [(oracle, at) for oracle, at in found if idle and deed.tool not in oracle[at:]]
             found = took + passed

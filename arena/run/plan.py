@@ -14,9 +14,9 @@ from pydantic import Field
 
 from arena.errors import UsageError
 from arena.identity import dump
-from arena.items import BASE, Case, EpisodeRef, Gold, Item, Variant
+from arena.items import BASE, Case, EpisodeRef, Item, Variant
 from arena.run.config import RunConfig
-from arena.run.planned import Planned
+from arena.run.planned import Cell, Planned
 from arena.run.reliability_plan import ReliabilityUnit, reliability_cases, reliability_units
 from arena.session import Environment, Turn
 from arena.tasks import domain, load_golds, load_units, select
@@ -30,16 +30,6 @@ CALL_S, OWN_S = 1.0, 0.02
 
 ACT_S = {"web/replay-v1": 0.5, "tools/sandbox-v1": 0.2}
 """Seconds assumed for a step of an environment; of one that is not named here, as long as a call. Estimates only."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """The selected units of one domain and tier."""
-
-    domain: str
-    tier: str
-    units: tuple[Item | EpisodeRef, ...]
-    golds: Mapping[str, Mapping[str, Gold]]
 
 
 class Part(Frozen):

@@ -1,4 +1,4 @@
-"""A case with all that is needed to play it."""
+"""A case with all that is needed to play it, and the cells that cases come from."""
 
 from __future__ import annotations
 
@@ -21,3 +21,13 @@ class Planned:
     def part(self) -> str:
         """Which part of the plan it belongs to: ``DOMAIN items`` or ``DOMAIN episodes``."""
         return f"{self.case.domain} {'items' if isinstance(self.unit, Item) else 'episodes'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The selected units of one domain and tier."""
+
+    domain: str
+    tier: str
+    units: tuple[Item | EpisodeRef, ...]
+    golds: Mapping[str, Mapping[str, Gold]]

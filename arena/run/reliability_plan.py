@@ -21,14 +21,13 @@ from arena.reliability.variants import (
     repeat_variants,
     stability_variants,
 )
-from arena.run.planned import Planned
+from arena.run.planned import Cell, Planned
 from arena.session import Environment
 from arena.tasks import domain, hardest_tier, load_golds, load_units, reliability_ids
 from arena.types import Choice
 
 if TYPE_CHECKING:
     from arena.run.config import ReliabilityPlan, RunConfig
-    from arena.run.plan import Cell
 
 
 @dataclass(frozen=True, slots=True)

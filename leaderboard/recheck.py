@@ -108,14 +108,16 @@ def check_episodes(reader: RunReader, locked: Locked, said: Said) -> Seen:
         Refused: file, line, episode and reason.
     """
     seen: Seen = {}
+    trials = reader.config["resolved"].get("trials", 1)
     for where, row in _lines(reader, EPISODES):
         try:
-            fault = _episode_fault(row, locked) or _deeds_fault(row, said)
+            fault = _trial_fault(row, trials) or _episode_fault(row, locked) or _deeds_fault(row, said)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             fault = f"not an episode: {type(error).__name__}: {error}"
         if fault:
             raise Refused(f"{where}: episode {row.get('id')}: {fault}", hint=RESTORE)
-        seen.setdefault((row["domain"], row["tier"]), set()).add(row["unit"])
+        if row["variant"]["kind"] == "base":
+            seen.setdefault((row["domain"], row["tier"]), set()).add(row["unit"])
     return seen
 
 
@@ -249,6 +251,13 @@ def _drawn(item: Item, golds: Mapping[str, Gold], orders: int, repeats: int) -> 
                 yield from null_variants(item.id, name, question, gold)
         if gold is not None:
             yield from probe_variants(item.id, name, question, gold)
+
+
+def _trial_fault(row: Row, trials: int) -> str | None:
+    """A play that the run's plan does not have."""
+    kind, index = row["variant"]["kind"], row["variant"]["index"]
+    planned = (kind, index) == ("base", 0) or (kind == "trial" and 0 < index < trials)
+    return None if planned else f"{kind} {index} is none of the run's {trials} trials"
 
 
 def _episode_fault(row: Row, locked: Locked) -> str | None:

@@ -45,7 +45,8 @@ UNSEEN = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup")
 window shows. Without them a third of the processor time of an episode is saved; a page cannot tell."""
 
 _DRIVERS_OWN = re.compile(r"\bdisabledFeatures\s*=[^\[]{0,40}\[([^\]]*)\]")
-_FEATURE = re.compile(r"^\s*[\"'](\w+)[\"']", re.MULTILINE)
+_FEATURE = re.compile(r"//[^\n]*|[\"'](\w+)[\"']")
+"""A comment, or a name in quotes: several names may stand on one line."""
 _REVISION = re.compile(r"chromium-(\d+)")
 
 
@@ -83,6 +84,12 @@ def find_chromium() -> str:
     )
 
 
+def features_off(code: str) -> tuple[str, ...]:
+    """What the driver switches off, as its own JavaScript says; empty where that says nothing."""
+    found = _DRIVERS_OWN.search(code)
+    return tuple(name for name in _FEATURE.findall(found[1]) if name) if found else ()
+
+
 @lru_cache(maxsize=1)
 def switched_off() -> str | None:
     """``--disable-features`` with what the driver switches off and ``UNSEEN``; None where the former is not found.
@@ -90,9 +97,9 @@ def switched_off() -> str | None:
     Chromium takes the last of several such flags, so ours must repeat the driver's, which stands in its own code.
     """
     for path in sorted((Path(playwright.__file__).parent / "driver" / "package" / "lib").rglob("*.js")):
-        if found := _DRIVERS_OWN.search(path.read_text("utf-8", errors="replace")):
-            return f"--disable-features={','.join([*_FEATURE.findall(found[1]), *UNSEEN])}"
-    LOG.info("the list of features that Playwright switches off was not found: pages open a little slower")
+        if found := features_off(path.read_text("utf-8", errors="replace")):
+            return f"--disable-features={','.join([*found, *UNSEEN])}"
+    LOG.warning("the list of features that Playwright switches off was not found: pages open a little slower")
     return None
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from run_tools import Arena, Said
+from sandbox_engines import missing
 
 from arena.log.reader import RunReader
 
@@ -212,10 +213,10 @@ def mounted(folder: Path, options: str) -> Iterator[Path]:
     """A small file system of its own at ``folder``; needs root, as CI and containers have it."""
     folder.mkdir()
     if os.geteuid() or not shutil.which("mount"):
-        pytest.skip("mounting a file system needs root")
+        missing("mounting a file system needs root")
     done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)], capture_output=True, text=True)
     if done.returncode:
-        pytest.skip(f"cannot mount here: {done.stderr.strip()}")
+        missing(f"cannot mount here: {done.stderr.strip()}")
     try:
         yield folder
     finally:

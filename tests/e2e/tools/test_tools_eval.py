@@ -13,7 +13,8 @@ from arena.envs.tools import backends
 from arena.envs.tools.backends import Finding
 from arena.envs.tools.environment import IMAGE
 from arena.errors import MissingNeed
-from arena.leaderboard.recheck import Locked
+from arena.leaderboard.audit import audit
+from arena.leaderboard.recheck import Locked, Refused
 from arena.leaderboard.submission.complete import missing
 from arena.log.reader import RunReader
 from arena.verifiers.tools import verify
@@ -157,6 +158,9 @@ def test_a_submission_owes_every_trial(arena: Arena) -> None:
     path.write_bytes(gzip.compress(b"".join(lines[:-1])))
     (told,) = missing(RunReader(Path("run")), Locked())
     assert told.startswith("tools/T4 lacks 1 of 60: ")
+    path.write_bytes(gzip.compress(b"".join(lines[1:])))
+    with pytest.raises(Refused, match="tools/T0 has 23 of 24 units"):
+        audit(Path("run"), Locked())  # its trial is there, and stands for nothing
 
 
 def test_trials_without_an_episode_are_a_usage_error(arena: Arena) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.async_api import async_playwright
 
-from arena.envs.web.chromium import ARGUMENTS, UNSEEN, launch
+from arena.envs.web.chromium import ARGUMENTS, UNSEEN, features_off, launch
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("chromium")]
 
@@ -37,3 +37,14 @@ def test_only_the_page_is_open_and_the_driver_keeps_what_it_switches_off() -> No
     assert driver
     assert ours == [*driver, *UNSEEN]
     assert all(argument in line for argument in ARGUMENTS)
+
+
+def test_the_drivers_list_is_read_however_it_is_laid_out() -> None:
+    lines = """x = 1;
+    var disabledFeatures = [
+      // See "https://a.test/1".
+      "One",
+      'Two' // "no"
+    ].filter(Boolean);"""
+    assert features_off(lines) == features_off('disabledFeatures=["One","Two"];') == ("One", "Two")
+    assert features_off("nothing = []") == features_off("disabledFeatures = []") == ()

@@ -59,7 +59,13 @@ def other_step(row: Row) -> Row:
     return {**row, "steps": [{**row["steps"][0], "committed": "click:a"}]}
 
 
+def another_trial(row: Row) -> Row:
+    """A play that the plan does not have would enter pass^k."""
+    return {**row, "variant": {**row["variant"], "kind": "trial", "index": 1}}
+
+
 FORGERIES = {
+    another_trial: "trial 1 is none of the run's 1 trials",
     lenient: "judged by other conditions than its recording's",
     other_step: "step 0 did 'click:a', and no decision says so",
     won: "ending is 'success', but its end state gives 'failure'",

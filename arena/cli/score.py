@@ -33,7 +33,8 @@ Gold file, one object a line: item, question_name, gold, and suite where names r
 
 Annotation file: item, question_name, annotator, kind (human or model), label.
 
---verify reads the log alone, without engine, browser or model, and ends at the first line that does not hold.
+--verify reads the log alone, without engine, browser or model, and ends at the first line that does not hold; a
+finished run's summary and plan are held to the log as well.
 
 Exit codes: 0 scored, 1 a damaged log or one that --verify refuses, 2 usage (no such run, unknown profile, gold
 versions mixed, a refused input), 3 nothing to score, 4 a file of golds or annotations is missing."""

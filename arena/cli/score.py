@@ -62,7 +62,6 @@ def command(
     from arena.errors import UsageError
     from arena.leaderboard.golds import Regolded, find_golds
     from arena.leaderboard.profiles.rules import profile as find_profile
-    from arena.run.verify_log import verify_log
 
     rules = find_profile(profile, threshold)
     if as_json and as_csv:
@@ -70,7 +69,7 @@ def command(
     if verify and (gold_report is not None or annotations is not None or as_csv):
         raise UsageError("--verify goes with scores, as text or as --json")
     readers = [open_run(name, root) for name in runs]
-    checked = [verify_log(reader) for reader in readers] if verify else None
+    checked = _checked(readers) if verify else None
     if gold_report is not None:
         _gold_report(readers, gold_report, rules, as_json)
         return
@@ -84,6 +83,21 @@ def command(
 
 
 command.__doc__ = f"{command.__doc__}\n\n{EXAMPLES}"
+
+
+def _checked(readers: Sequence[RunReader]) -> list[Checked]:
+    """Every log checked; a terminal shows which one is being read."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from arena.run.verify_log import verify_log
+
+    with Console(stderr=True).status("") as shown:
+        found = []
+        for reader in readers:
+            shown.update(Text(f"checking every line of {reader.folder}"))
+            found.append(verify_log(reader))
+    return found
 
 
 def open_run(name: str, root: Path) -> RunReader:
